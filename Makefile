@@ -1,0 +1,37 @@
+# Two commands on a fresh Debian 12 with git, make and Python 3:
+#
+#   make demo    sets everything up, builds, and runs one request with and without SchemaFill
+#   make test    sets everything up, builds, and runs every test
+#
+# The first run takes about 10 minutes on 2 cores (llama.cpp, once); after that, seconds.
+
+DEMO  = build/schemafill generate --request examples/two-tools-three-calls.json --compare
+JOBS ?= $(shell nproc)
+
+.PHONY: build help setup demo test asan peer-tools clean
+.DEFAULT_GOAL := build
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 22
+
+setup:  ## install packages, build llama.cpp's library, make the default model (once; then it only checks)
+	@python3 tools/setup.py
+
+build: setup  ## build build/schemafill (default)
+	@tools/build.sh release $(JOBS)
+
+demo: build  ## run the demonstration
+	$(DEMO)
+
+test: build  ## run every test
+	ctest --test-dir build --output-on-failure -j 2
+
+asan: setup  ## build with AddressSanitizer and UBSan, and run the tests
+	@tools/build.sh asan $(JOBS)
+	ctest --test-dir build-asan --output-on-failure -j 2
+
+peer-tools: setup  ## build llama-server, llama-bench and others, for benchmarks (about 12 minutes, once)
+	@python3 tools/setup.py --peer-tools
+
+clean:  ## remove what the build made (keeps .venv/, assets/ and the cache)
+	rm -rf build build-dev build-asan build-tsan

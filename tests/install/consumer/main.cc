@@ -1,0 +1,5 @@
+#include <schemafill/version.h>
+
+#include <iostream>
+
+int main() { std::cout << "consumer of schemafill " << schemafill::Version() << "\n"; }

@@ -1,0 +1,30 @@
+# The steps of the ctest entry install_and_consume; see CMakeLists.txt.
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(code)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+run(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${WORK_DIR}/prefix)
+
+# A moved prefix must work as well: nothing in it may name where it was installed first.
+file(RENAME ${WORK_DIR}/prefix ${WORK_DIR}/moved)
+set(flags "")
+if(SANITIZE)
+  set(flags "-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=${SANITIZE}")
+endif()
+run(${CMAKE_COMMAND} -S ${CONSUMER_DIR} -B ${WORK_DIR}/build -G Ninja -DCMAKE_BUILD_TYPE=${CONFIG}
+    -DCMAKE_PREFIX_PATH=${WORK_DIR}/moved ${flags})
+run(${CMAKE_COMMAND} --build ${WORK_DIR}/build)
+run(${WORK_DIR}/build/consumer)
+if(NOT output MATCHES "consumer of schemafill ${VERSION}")
+  message(FATAL_ERROR "unexpected output: ${output}")
+endif()
+if(EXISTS ${WORK_DIR}/moved/bin/schemafill)
+  run(${WORK_DIR}/moved/bin/schemafill --version)
+endif()
+file(REMOVE_RECURSE ${WORK_DIR})

@@ -1,0 +1,97 @@
+// The arena of one context's cells (paper 4.3, Figure 3): public prefix, verified rows, scratch
+// rows, free cells.
+//
+// Attention adds up the visible cells in the order in which they lie, and libllama fills the first
+// free cells. So that MAIN's cells always lie in position order, a cell in front of the last
+// verified MAIN cell is never given back while the request runs: it is parked under a sequence that
+// no row looks at. Cells behind it are freed at once.
+//
+// Sequences: 0 is MAIN, the last one is for parking, those between are scratch. Each leaf path of a
+// tree is a sequence of its own, because a sequence has one cell a position: MAIN's is the first
+// leaf in node order, the others share MAIN's prefix for the one forward. A node carries the
+// sequences of all leaves behind it.
+//
+// The rows r (root), a, and b and c behind a, in the order in which their cells lie:
+//
+//     forward      r{0,1} a{0,1} b{0} c{1}
+//     accept a c   r{0} a{0} b{parking} c{0}    the next row lies behind c
+//     accept a b   r{0} a{0} b{0} free          the next row takes c's cell
+//
+// Tested by tests/kv/arena_test.cc.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "model/target_model.h"
+
+namespace schemafill {
+
+// A node of the draft tree: a candidate token behind its parent. Nodes come parents first; the
+// likeliest path should come first as a whole, because every refused node in front of an accepted
+// one costs a cell until the request ends.
+struct TreeNode {
+  Token token{};
+  int parent = -1;  // index of the parent node; -1: the root row
+};
+
+// What a request has cost in cells so far. Between rounds the model uses prefix + verified + parked
+// cells.
+struct ArenaUse {
+  int prefix = 0;    // cells of the prompt without its last token
+  int verified = 0;  // cells of that last token and of committed output
+  int parked = 0;    // rejected cells that wait for the end of the request
+  int peak = 0;      // most cells in use at once, scratch rows included
+};
+
+// Not thread-safe. One request at a time, and the model's only user. Wrong use, and a failure of
+// the model, throws; after a failure only Begin is allowed, which takes all cells back.
+class Arena {
+ public:
+  // Empties the model's cells. REQUIRES: at least two sequences.
+  explicit Arena(TargetModel& model);
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Gives all cells of the previous request back, wherever it stopped, and takes `prompt` in. Keeps
+  // the cells of the longest common prefix of the two prompts if the model is bit-exact; otherwise
+  // prefills all of it, as a cell could depend on where a prompt was cut. The last prompt token is
+  // left out: it is the root row of the first tree.
+  // Returns the number of tokens reused. REQUIRES: 1 <= prompt.size() <= info().context_size.
+  int Begin(std::span<const Token> prompt);
+
+  // One target forward: the root row (the last token that has no cell yet) and the tree behind it.
+  // Row 0 of the model's outputs is the root, row i + 1 is nodes[i]. All rows have logits.
+  // REQUIRES: Begin, and Accept since the last Verify; nodes.size() + 1 <= max_rows(); at most
+  // max_leaves() leaves.
+  void Verify(Token root, std::span<const TreeNode> nodes);
+
+  // Keeps the root row and the accepted nodes (a path from the root, in order) as verified cells;
+  // the others are freed, or parked where they lie in front of the last accepted one.
+  // REQUIRES: Verify.
+  void Accept(std::span<const int> path);
+
+  // Rows that the next Verify may have, root included: bounded by free cells and by the model's
+  // rows. 0: the context is full.
+  int max_rows() const;
+  // Most leaves that the next tree may have; bounded by sequences.
+  int max_leaves() const;
+
+  const ArenaUse& use() const { return use_; }
+
+ private:
+  enum class State { kIdle, kReady, kVerified };
+
+  void LabelRows(std::span<const int> leaves);
+  void MoveMain(std::span<const int> path);
+
+  TargetModel& model_;
+  State state_ = State::kIdle;   // kIdle: only Begin may come
+  std::vector<Token> prompt_;    // the public prefix whose cells are known to be in place
+  std::vector<TreeNode> nodes_;  // of the last Verify
+  std::vector<Row> rows_;        // of the last Verify, root first
+  int scratch_ = 0;              // scratch sequences that may carry cells
+  ArenaUse use_;
+};
+
+}  // namespace schemafill

@@ -1,0 +1,30 @@
+#include "verify/verify.h"
+
+namespace schemafill {
+namespace {
+
+// The child of `parent` that carries `token`; -1 without one. Children come behind their parent.
+int Child(std::span<const TreeNode> nodes, int parent, Token token) {
+  for (int i = parent + 1; i < static_cast<int>(nodes.size()); ++i) {
+    if (nodes[i].parent == parent && nodes[i].token == token) return i;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Verdict VerifyTree(std::span<const TreeNode> nodes,
+                   const std::function<std::span<const float>(int)>& logits,
+                   const SamplingOptions& sampling, int position) {
+  Verdict verdict;
+  int node = -1;  // the root
+  while (true) {
+    const int index = position + static_cast<int>(verdict.path.size());
+    verdict.correction = ChooseToken(logits(node + 1), sampling, index);
+    node = Child(nodes, node, verdict.correction);
+    if (node < 0) return verdict;
+    verdict.path.push_back(node);
+  }
+}
+
+}  // namespace schemafill

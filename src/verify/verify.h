@@ -1,0 +1,27 @@
+// Which nodes of a verified tree survive (paper Eq. 2): from the root, follow the target's own
+// choice as long as a child carries it.
+// Tested by tests/verify/verify_test.cc.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "kv/arena.h"
+#include "sample/sampler.h"
+
+namespace schemafill {
+
+struct Verdict {
+  std::vector<int> path;  // accepted nodes, from the root down
+  Token correction{};     // the target's choice behind the last accepted node
+};
+
+// `logits(row)` is [vocab] of row 0 (the root) or i + 1 (nodes[i]); it is asked for the root and
+// the accepted nodes only. `position` is the output index of the root's successor. Siblings should
+// carry different tokens; of two with the same, the second never survives.
+Verdict VerifyTree(std::span<const TreeNode> nodes,
+                   const std::function<std::span<const float>(int)>& logits,
+                   const SamplingOptions& sampling, int position);
+
+}  // namespace schemafill

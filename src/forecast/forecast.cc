@@ -13,7 +13,10 @@
 //
 // The score of a document d for the query q is (Robertson and Zaragoza 2009)
 //
-//   sum over words w of q:  idf(w) * f(w,d) (k1 + 1) / (f(w,d) + k1 (1 - b + b |d| / mean|d|))
+//   sum over distinct words w of q:  idf(w) * f(w,d) (k1 + 1) / (f(w,d) + K(d))
+//
+//   K(d) = k1 (1 - b + b |d| / mean |d|)
+//
 //   idf(w) = ln(1 + (N - n(w) + 1/2) / (n(w) + 1/2))
 //
 // with f the count of w in d and n the number of documents that hold it. The 1 inside the
@@ -24,8 +27,16 @@
 // ("getHTTPStatus" -> get, http, status): names then meet the words of a request. Characters of
 // three bytes and more, most of them of scripts that write no spaces, are words by themselves.
 //
-// Cost: one pass over the text of the tools. Only words of the query are looked up, in a table
-// without allocation, so 300 tools with 100 kB of schema take about a millisecond.
+// Plurals lose their s. Function words ("the", "please") are left out: idf learns from large
+// collections which words are empty, but not from three tools. On the training files with
+// several tools a request (BFCL multiple, live_multiple) the right tool came first
+//
+//   plain BM25                                    97.0 %   81.1 %
+//   without function words                        97.5 %   84.6 %
+//   and each word once, plurals as singulars      98.0 %   85.1 %
+//
+// Cost: one pass over the text of the tools, one table look-up a word. 300 tools with 100 kB of
+// schema take 0.6 ms with a query of 200 bytes, 2 ms with one of 50 kB.
 //
 // Tested by tests/forecast/forecast_test.cc.
 #include "forecast/forecast.h"
@@ -33,15 +44,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstdint>
 #include <unordered_map>
+#include <utility>
 
 namespace schemafill {
 namespace {
 
 constexpr double kK1 = 1.2;
 constexpr double kB = 0.75;
+
+constexpr auto kFunctionWords = std::to_array<std::string_view>(
+    {"a",      "an",   "and", "are",  "as", "at",   "be",  "by",   "can",  "do",  "for", "from",
+     "has",    "have", "i",   "if",   "in", "is",   "it",  "me",   "my",   "of",  "on",  "or",
+     "please", "that", "the", "this", "to", "want", "was", "what", "with", "you", "your"});
 
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
@@ -80,7 +97,8 @@ bool IsWideMark(std::string_view character) {
          character.starts_with('\xef');
 }
 
-// Calls `take` with each word of `text`, in lower case. `buffer` is scratch.
+// Calls `take` with each word of `text`, in lower case and without a plural's s. `buffer` is
+// scratch.
 template <typename Take>
 void ForEachWord(std::string_view text, std::string& buffer, const Take& take) {
   size_t at = 0;
@@ -96,39 +114,38 @@ void ForEachWord(std::string_view text, std::string& buffer, const Take& take) {
     for (char& c : buffer) {
       if (IsUpper(c)) c = static_cast<char>(c - 'A' + 'a');
     }
+    const bool is_plural = buffer.size() > 3 && buffer.ends_with('s') && !buffer.ends_with("ss");
+    if (is_plural) buffer.pop_back();
     take(buffer);
   }
 }
 
-// A word of the query.
-struct Term {
-  int in_query = 0;   // its count there
-  int documents = 0;  // how many tools have it
-};
-
 // What the score needs to know of a tool.
 struct Document {
   int words = 0;
-  std::unordered_map<int, int> counts;  // of the query's words, by index
+  std::vector<std::pair<size_t, int>> counts;  // of the query's words in it, by their index
 };
 
 class Ranker {
  public:
   explicit Ranker(std::string_view query) {
+    for (const std::string_view word : kFunctionWords) index_.emplace(word, kIgnored);
     ForEachWord(query, buffer_, [&](const std::string& word) {
-      const auto [at, is_new] = index_.emplace(word, static_cast<int>(terms_.size()));
-      if (is_new) terms_.emplace_back();
-      ++terms_[static_cast<size_t>(at->second)].in_query;
+      const bool is_new = index_.emplace(word, documents_with_.size()).second;
+      if (is_new) documents_with_.push_back(0);
     });
   }
 
   void AddTool(const Catalog& catalog, const Tool& tool) {
     documents_.emplace_back();
+    counts_.assign(documents_with_.size(), 0);
     AddText(tool.name);
     AddText(tool.description);
     AddFields(catalog, tool.parameters);
-    for (const auto& [term, count] : documents_.back().counts) {
-      ++terms_[static_cast<size_t>(term)].documents;
+    for (size_t word = 0; word < counts_.size(); ++word) {
+      if (counts_[word] == 0) continue;
+      documents_.back().counts.emplace_back(word, counts_[word]);
+      ++documents_with_[word];
     }
   }
 
@@ -149,9 +166,10 @@ class Ranker {
   void AddText(std::string_view text) {
     Document& document = documents_.back();
     ForEachWord(text, buffer_, [&](const std::string& word) {
-      ++document.words;
       const auto at = index_.find(word);
-      if (at != index_.end()) ++document.counts[at->second];
+      if (at != index_.end() && at->second == kIgnored) return;
+      ++document.words;
+      if (at != index_.end()) ++counts_[at->second];
     });
   }
 
@@ -180,21 +198,22 @@ class Ranker {
   double Score(const Document& document, double mean_words) const {
     const double tools = static_cast<double>(documents_.size());
     const double length = kK1 * (1 - kB + kB * document.words / mean_words);
-    // By word, not by hash order: a sum's last bits depend on the order, and ties count.
     double score = 0;
-    for (size_t i = 0; i < terms_.size(); ++i) {
-      const auto at = document.counts.find(static_cast<int>(i));
-      if (at == document.counts.end()) continue;
-      const Term& term = terms_[i];
-      const double idf = std::log(1 + (tools - term.documents + 0.5) / (term.documents + 0.5));
-      score += term.in_query * idf * at->second * (kK1 + 1) / (at->second + length);
+    for (const auto& [word, count] : document.counts) {
+      const int with = documents_with_[word];
+      const double idf = std::log(1 + (tools - with + 0.5) / (with + 0.5));
+      score += idf * count * (kK1 + 1) / (count + length);
     }
     return score;
   }
 
+  static constexpr size_t kIgnored = static_cast<size_t>(-1);
+
   std::string buffer_;
-  std::unordered_map<std::string, int> index_;  // of a word in terms_
-  std::vector<Term> terms_;
+  std::unordered_map<std::string, size_t>
+      index_;                        // of the query's words; kIgnored: a function word
+  std::vector<int> documents_with_;  // how many tools have the word, by its index
+  std::vector<int> counts_;          // of the query's words in the tool being added
   std::vector<Document> documents_;
 };
 

@@ -35,7 +35,7 @@ ADAPTER = ROOT / "models" / "smollm2-135m-tools-lora.gguf"
 DEFAULT_MODEL = ASSETS / "models" / "default.gguf"
 
 LLAMA_PACKAGE = "llama-cpp-python==0.3.36"
-LLAMA_OPTIONS = "-DGGML_NATIVE=ON -DGGML_RPC=ON"
+LLAMA_OPTIONS = "-DGGML_NATIVE=ON -DGGML_RPC=ON -DLLAVA_BUILD=OFF"
 # The same library with llama.cpp's own programs, which the benchmarks compare with. $ORIGIN lets them find it.
 PEER_OPTIONS = (
     "-DGGML_NATIVE=ON -DGGML_RPC=ON -DLLAMA_BUILD_TOOLS=ON -DLLAMA_BUILD_SERVER=ON -DLLAMA_TOOLS_INSTALL=ON"
@@ -111,12 +111,13 @@ def run_logged(command, log, step, env=None, unit="steps"):
         except OSError as e:
             print(e, file=out)
             return 127
-        for line in process.stdout:
-            out.write(line)
-            out.flush()
-            if found := COUNTER.search(line):
-                step.count(f"[{found[1]}/{found[2]}] {unit}")
-        return process.wait()
+        with process:
+            for line in process.stdout:
+                out.write(line)
+                out.flush()
+                if found := COUNTER.search(line):
+                    step.count(f"[{found[1]}/{found[2]}] {unit}")
+        return process.returncode
 
 
 def log_file(name):

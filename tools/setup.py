@@ -283,7 +283,10 @@ def build_wheel(step, options, folder):
         PIP_CONSTRAINT=str(TOOLS / "build-constraints.txt"),
         CCACHE_DISABLE="1",  # pip builds in a new folder each time, so ccache would never hit
     )
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.building-") as temporary:
+    prefix = f"{folder.name}.building-"
+    for killed in folder.parent.glob(prefix + "*"):  # we hold the lock, so nobody is at work in it
+        shutil.rmtree(killed, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=prefix) as temporary:
         # --no-cache-dir: pip's own cache of wheels knows neither our options nor this CPU.
         code = run_logged(
             [str(VENV_PYTHON), "-m", "pip", "wheel", "-v", "--no-deps", "--no-cache-dir",

@@ -23,18 +23,21 @@ struct HeadRow {
   std::span<const float> feature;  // [embedding_size], fused or a parent's state
 };
 
-// Not thread-safe. Spans live until the next call of the same kind.
+// Not thread-safe: one caller at a time, and none while its target runs. Spans live until the next
+// call of the same kind.
 class DraftHead {
  public:
   virtual ~DraftHead() = default;
 
   virtual const HeadInfo& info() const = 0;
 
-  // `features` is [rows, target_layers * target_embedding_size]; the result is [rows,
-  // embedding_size].
+  // `features` is [rows, target_layers * target_embedding_size], any number of rows; the result is
+  // [rows, embedding_size]. Row i is what stands for tokens 0 .. i when token i + 1 is stepped.
   virtual std::span<const float> Fuse(std::span<const float> features, int rows) = 0;
 
-  // One forward of the head's decoder layer. Visibility as in TargetModel::Forward.
+  // One forward of the head's decoder layer. Visibility as in TargetModel::Forward. Logits and
+  // states are there for all rows if any row wants logits, for none otherwise.
+  // REQUIRES: 1 <= rows.size() <= info().max_rows, free cells for all of them.
   virtual void Step(std::span<const HeadRow> rows) = 0;
 
   // [vocab_size of the target]; tokens outside of the draft vocabulary have -infinity.

@@ -35,6 +35,7 @@ void LlamaTarget::SetGuarantee(Guarantee guarantee, std::string reason) {
 
 void LlamaTarget::SetMinRows(int rows) {
   info_.context_size += min_rows_ - rows;
+  info_.max_rows += min_rows_ - rows;
   min_rows_ = rows;
 }
 

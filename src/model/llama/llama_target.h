@@ -47,6 +47,8 @@ class LlamaTarget final : public TargetModel {
 
   // For the loader, which learns the guarantee by running the model.
   void SetGuarantee(Guarantee guarantee, std::string reason);
+  // Takes effect at the next forward. Changes info().context_size and max_rows by what companions
+  // take.
   void SetMinRows(int rows);
 
   // For LoadHead: a head's context shares embeddings with the target's.

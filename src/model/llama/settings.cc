@@ -49,32 +49,6 @@ Status Refuse(const std::string& path, std::string_view why, std::string_view re
   return Unavailable(fmt::format("'{}' {}; {}", path, why, remedy));
 }
 
-// Sizes on which libllama ends the process instead of refusing the file.
-Status CheckSizes(const GgufHeader& header, const std::string& path) {
-  const int64_t layers = header.Size("block_count").value_or(0);
-  const int64_t embedding = header.Size("embedding_length").value_or(0);
-  const std::vector<int64_t> heads = header.Sizes("attention.head_count");
-  std::string wrong;
-  if (layers < 1 || layers > 512) wrong = "block_count";
-  if (embedding < 1 || embedding > (1 << 20)) wrong = "embedding_length";
-  if (heads.empty() ||
-      std::any_of(heads.begin(), heads.end(), [](int64_t n) { return n < 0 || n > 4096; })) {
-    wrong = "attention.head_count";
-  }
-  const int64_t experts = header.Size("expert_count").value_or(0);
-  if (experts < 0 || header.Size("expert_used_count").value_or(0) > experts)
-    wrong = "expert_used_count";
-  if (wrong.empty()) {
-    const LayerShape shape = ShapeOfLayer(header, 0);
-    if (shape.key_length < 1 || shape.key_length > 4096) wrong = "attention.key_length";
-    if (header.Size("rope.dimension_count").value_or(1) > shape.key_length)
-      wrong = "rope.dimension_count";
-  }
-  if (wrong.empty()) return {};
-  return BadInput(fmt::format("'{}' has no usable {}.{} in its header; convert the model again",
-                              path, header.architecture(), wrong));
-}
-
 }  // namespace
 
 TargetSettings ChooseSettings(const GgufHeader& header) {
@@ -141,6 +115,31 @@ Status CheckArchitecture(const GgufHeader& header, const std::string& path) {
         "'{}' has no vocabulary (tokenizer.ggml.tokens); convert the model again", path));
   }
   return CheckSizes(header, path);
+}
+
+Status CheckSizes(const GgufHeader& header, const std::string& path) {
+  const int64_t layers = header.Size("block_count").value_or(0);
+  const int64_t embedding = header.Size("embedding_length").value_or(0);
+  const std::vector<int64_t> heads = header.Sizes("attention.head_count");
+  std::string wrong;
+  if (layers < 1 || layers > 512) wrong = "block_count";
+  if (embedding < 1 || embedding > (1 << 20)) wrong = "embedding_length";
+  if (heads.empty() ||
+      std::any_of(heads.begin(), heads.end(), [](int64_t n) { return n < 0 || n > 4096; })) {
+    wrong = "attention.head_count";
+  }
+  const int64_t experts = header.Size("expert_count").value_or(0);
+  if (experts < 0 || header.Size("expert_used_count").value_or(0) > experts)
+    wrong = "expert_used_count";
+  if (wrong.empty()) {
+    const LayerShape shape = ShapeOfLayer(header, 0);
+    if (shape.key_length < 1 || shape.key_length > 4096) wrong = "attention.key_length";
+    if (header.Size("rope.dimension_count").value_or(1) > shape.key_length)
+      wrong = "rope.dimension_count";
+  }
+  if (wrong.empty()) return {};
+  return BadInput(fmt::format("'{}' has no usable {}.{} in its header; convert the model again",
+                              path, header.architecture(), wrong));
 }
 
 size_t CellBytes(const GgufHeader& header, const CacheTypes& types) {

@@ -1,0 +1,54 @@
+#include "api/generation_json.h"
+
+#include <cmath>
+
+#include "base/utf8.h"
+
+namespace schemafill {
+namespace {
+
+double Rounded(double value) { return std::round(value * 1000) / 1000; }
+
+// Tokens per second; 0 when nothing was measured.
+double Rate(int tokens, double ms) { return ms > 0 ? Rounded(1000 * tokens / ms) : 0; }
+
+}  // namespace
+
+std::string CallsJson(const std::vector<ToolCall>& calls) {
+  std::string out = "[";
+  for (const ToolCall& call : calls) {
+    if (out.size() > 1) out += ", ";
+    out += "{\"name\": \"" + EscapeJson(call.name) + "\", \"arguments\": " + call.arguments + "}";
+  }
+  return out + "]";
+}
+
+Json StatsJson(const GenerateStats& stats) {
+  return {{"prompt_tokens", stats.prompt_tokens},
+          {"reused_tokens", stats.reused_tokens},
+          {"tokens", stats.tokens},
+          {"forwards", stats.forwards},
+          {"al", Rounded(stats.acceptance_length())},
+          {"nodes", stats.nodes},
+          {"accepted_nodes", stats.accepted},
+          {"prepare_ms", Rounded(stats.prepare_ms)},
+          {"prefill_ms", Rounded(stats.prefill_ms)},
+          {"draft_ms", Rounded(stats.draft_ms)},
+          {"verify_ms", Rounded(stats.verify_ms)},
+          {"decode_ms", Rounded(stats.decode_ms())},
+          {"total_ms", Rounded(stats.total_ms)},
+          {"tps", Rate(stats.tokens, stats.total_ms)},
+          {"decode_tps", Rate(stats.tokens, stats.decode_ms())},
+          {"peak_cells", stats.cells.peak}};
+}
+
+std::string GenerationJson(const Generation& generation, std::string_view method) {
+  Json stats = StatsJson(generation.stats);
+  stats["method"] = method;
+  stats["stop"] = Name(generation.stop);
+  return "{\"tool_calls\": " + CallsJson(generation.calls) +
+         ", \"text\": " + DumpSpaced(Json(ReplaceInvalidUtf8(generation.text))) +
+         ", \"stats\": " + DumpSpaced(stats) + "}";
+}
+
+}  // namespace schemafill

@@ -1,0 +1,203 @@
+#include "apps/explain.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/utf8.h"
+#include "json/json.h"
+
+namespace schemafill {
+namespace {
+
+constexpr size_t kRejectedShown = 4;   // branches
+constexpr size_t kRejectedWidth = 60;  // bytes of one
+
+struct Palette {
+  const char* accepted;
+  const char* corrected;
+  const char* rejected;
+  const char* dim;
+  const char* off;
+};
+
+constexpr Palette kColours = {"\x1b[32m", "\x1b[1;33m", "\x1b[31m", "\x1b[2m", "\x1b[0m"};
+// Without colours, brackets tell the parts apart.
+constexpr Palette kPlain = {"", "", "", "", ""};
+
+// One line: line breaks as \n, half characters as U+FFFD.
+std::string OneLine(std::string_view text) {
+  std::string line;
+  for (const char c : ReplaceInvalidUtf8(text)) {
+    if (c == '\n') {
+      line += "\\n";
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+std::string ToolName(const Catalog& catalog, int tool) {
+  return catalog.tools[static_cast<size_t>(tool)].name;
+}
+
+// Texts of the rejected branches, each from where it left the accepted path, the likeliest first.
+std::vector<std::string> RejectedBranches(const RoundTrace& round, const Tokenizer& tokenizer) {
+  const auto& nodes = round.pack.nodes;
+  std::vector<bool> accepted(nodes.size(), false);
+  for (const int node : round.verdict.path) accepted[static_cast<size_t>(node)] = true;
+  std::vector<bool> has_child(nodes.size(), false);
+  for (const PackedNode& node : nodes) {
+    if (node.node.parent >= 0) has_child[static_cast<size_t>(node.node.parent)] = true;
+  }
+  std::vector<std::pair<double, std::string>> branches;
+  for (size_t leaf = 0; leaf < nodes.size(); ++leaf) {
+    if (has_child[leaf] || accepted[leaf]) continue;
+    std::string text;
+    int at = static_cast<int>(leaf);
+    for (; at >= 0 && !accepted[static_cast<size_t>(at)];
+         at = nodes[static_cast<size_t>(at)].node.parent) {
+      text.insert(0, tokenizer.Piece(nodes[static_cast<size_t>(at)].node.token));
+    }
+    branches.emplace_back(nodes[leaf].probability, std::move(text));
+  }
+  std::stable_sort(branches.begin(), branches.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> texts;
+  for (auto& [probability, text] : branches) texts.push_back(std::move(text));
+  return texts;
+}
+
+void ExplainForecast(std::FILE* out, const Palette& colour, const Catalog& catalog,
+                     const Forecast& forecast) {
+  fmt::print(out, "forecast");
+  if (catalog.tools.empty()) fmt::print(out, " no tools");
+  for (const CallGroup& group : forecast.groups) {
+    fmt::print(out, " {}#{}{} {}(", colour.dim, group.call + 1, colour.off,
+               ToolName(catalog, group.tool));
+    for (size_t i = 0; i < group.slots.size(); ++i) {
+      const Slot& slot = group.slots[i];
+      fmt::print(out, "{}{}{}: {}", i == 0 ? "" : ", ", slot.path, slot.required ? "" : "?",
+                 Name(slot.type));
+    }
+    fmt::print(out, ")");
+  }
+  fmt::print(out, "\n");
+}
+
+void ExplainRound(std::FILE* out, const Palette& colour, const Tokenizer& tokenizer,
+                  const RoundTrace& round) {
+  std::string accepted;
+  std::string corrected;
+  for (size_t i = 0; i < round.committed.size(); ++i) {
+    const bool drafted = i < round.verdict.path.size();
+    (drafted ? accepted : corrected) += tokenizer.Piece(round.committed[i]);
+  }
+  fmt::print(out, "{}round {:2}  {:2} drafted, {:2} accepted  {:6.1f} ms{}  {}{}{}[{}{}{}]\n",
+             colour.dim, round.round, round.pack.nodes.size(), round.verdict.path.size(),
+             round.draft_ms + round.verify_ms, colour.off, colour.accepted, OneLine(accepted),
+             colour.off, colour.corrected, OneLine(corrected), colour.off);
+  const std::vector<std::string> rejected = RejectedBranches(round, tokenizer);
+  for (size_t i = 0; i < std::min(rejected.size(), kRejectedShown); ++i) {
+    std::string text = OneLine(rejected[i]);
+    if (text.size() > kRejectedWidth)
+      text = text.substr(0, WholeCharacters(text.substr(0, kRejectedWidth))) + "...";
+    fmt::print(out, "{:44}{}not{} {}{}{}\n", "", colour.dim, colour.off, colour.rejected, text,
+               colour.off);
+  }
+  if (rejected.size() > kRejectedShown) {
+    fmt::print(out, "{:44}{}not {} more{}\n", "", colour.dim, rejected.size() - kRejectedShown,
+               colour.off);
+  }
+}
+
+void WriteLine(std::FILE* out, const Json& line) {
+  fmt::print(out, "{}\n", line.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Json ForecastJson(const Catalog& catalog, const Forecast& forecast) {
+  Json groups = Json::array();
+  for (const CallGroup& group : forecast.groups) {
+    Json slots = Json::array();
+    for (const Slot& slot : group.slots) {
+      slots.push_back(
+          {{"path", slot.path}, {"type", Name(slot.type)}, {"required", slot.required}});
+    }
+    groups.push_back(
+        {{"call", group.call}, {"tool", ToolName(catalog, group.tool)}, {"slots", slots}});
+  }
+  Json ranking = Json::array();
+  for (const RankedTool& ranked : forecast.ranking) {
+    ranking.push_back({{"tool", ToolName(catalog, ranked.tool)}, {"score", ranked.score}});
+  }
+  return {{"type", "forecast"}, {"ranking", ranking}, {"groups", groups}};
+}
+
+Json RoundJson(const Tokenizer& tokenizer, const RoundTrace& round) {
+  std::vector<bool> accepted(round.pack.nodes.size(), false);
+  for (const int node : round.verdict.path) accepted[static_cast<size_t>(node)] = true;
+  Json nodes = Json::array();
+  for (size_t i = 0; i < round.pack.nodes.size(); ++i) {
+    const PackedNode& node = round.pack.nodes[i];
+    nodes.push_back({{"token", Index(node.node.token)},
+                     {"text", tokenizer.Piece(node.node.token)},
+                     {"parent", node.node.parent},
+                     {"probability", node.probability},
+                     {"kind", Name(node.kind)},
+                     {"accepted", static_cast<bool>(accepted[i])}});
+  }
+  Json committed = Json::array();
+  for (const Token token : round.committed) {
+    committed.push_back({{"token", Index(token)}, {"text", tokenizer.Piece(token)}});
+  }
+  return {{"type", "round"},
+          {"round", round.round},
+          {"nodes", nodes},
+          {"committed", committed},
+          {"draft_ms", round.draft_ms},
+          {"verify_ms", round.verify_ms},
+          {"cells",
+           {{"prefix", round.cells.prefix},
+            {"verified", round.cells.verified},
+            {"parked", round.cells.parked},
+            {"peak", round.cells.peak}}}};
+}
+
+}  // namespace
+
+TraceSink ExplainTo(std::FILE* out, const Catalog& catalog, const Tokenizer& tokenizer) {
+  const Palette& colour = isatty(fileno(out)) != 0 ? kColours : kPlain;
+  return {.forecast =
+              [=, &catalog](const Forecast& forecast) {
+                ExplainForecast(out, colour, catalog, forecast);
+              },
+          .round = [=, &tokenizer](
+                       const RoundTrace& round) { ExplainRound(out, colour, tokenizer, round); }};
+}
+
+TraceSink TraceTo(std::FILE* out, const Catalog& catalog, const Tokenizer& tokenizer) {
+  return {.forecast =
+              [=, &catalog](const Forecast& forecast) {
+                WriteLine(out, ForecastJson(catalog, forecast));
+              },
+          .round = [=, &tokenizer](
+                       const RoundTrace& round) { WriteLine(out, RoundJson(tokenizer, round)); }};
+}
+
+TraceSink Join(TraceSink first, TraceSink second) {
+  return {.forecast =
+              [a = first.forecast, b = second.forecast](const Forecast& forecast) {
+                if (a) a(forecast);
+                if (b) b(forecast);
+              },
+          .round =
+              [a = first.round, b = second.round](const RoundTrace& round) {
+                if (a) a(round);
+                if (b) b(round);
+              }};
+}
+
+}  // namespace schemafill

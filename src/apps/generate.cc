@@ -1,0 +1,193 @@
+// schemafill generate: one request to its tool calls.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "api/generation_json.h"
+#include "apps/commands.h"
+#include "apps/explain.h"
+#include "apps/files.h"
+#include "apps/options.h"
+#include "catalog/conformance.h"
+
+namespace schemafill {
+namespace {
+
+struct GenerateCommand {
+  ModelOptions model;
+  DecodeOptions decode;
+  std::string request_file;
+  std::string tools_file;
+  std::string text;
+  std::string method = "schemafill";
+  std::string trace_file;
+  bool strict = false;
+  bool json = false;
+  bool explain = false;
+  bool compare = false;
+
+  int Run() const;
+  Result<Request> ReadRequest() const;
+  Result<Generation> RunOnce(LoadedTarget& target, const Request& request,
+                             const GenerateOptions& options, std::FILE* trace) const;
+};
+
+struct FileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, FileCloser>;
+
+Result<Request> ParseRequestText(const std::string& text, std::string_view what) {
+  const Result<Json> body = ParseJson(text, what);
+  if (!body) return body.error();
+  Result<Request> request = ParseRequest(*body);
+  if (!request) return BadInput(fmt::format("{}: {}", what, request.error().message));
+  return request;
+}
+
+// `--request FILE`, or `--tools FILE "text"` for a quick try.
+Result<Request> GenerateCommand::ReadRequest() const {
+  if (!request_file.empty()) {
+    const Result<std::string> text = ReadFile(request_file);
+    if (!text) return text.error();
+    return ParseRequestText(*text, request_file == "-" ? "standard input" : request_file);
+  }
+  if (text.empty())
+    return BadInput("nothing to do: give --request FILE, or --tools FILE and the request's text");
+  Json body = {{"messages", Json::array({{{"role", "user"}, {"content", text}}})}};
+  if (!tools_file.empty()) {
+    const Result<std::string> tools_text = ReadFile(tools_file);
+    if (!tools_text) return tools_text.error();
+    const Result<Json> tools = ParseJson(*tools_text, tools_file);
+    if (!tools) return tools.error();
+    body["tools"] = *tools;
+  }
+  Result<Request> request = ParseRequest(body);
+  if (!request && !tools_file.empty())
+    return BadInput(fmt::format("{}: {}", tools_file, request.error().message));
+  return request;
+}
+
+Result<Generation> GenerateCommand::RunOnce(LoadedTarget& target, const Request& request,
+                                            const GenerateOptions& options,
+                                            std::FILE* trace) const {
+  const Tokenizer& tokenizer = target.model->tokenizer();
+  TraceSink sink;
+  if (explain) sink = ExplainTo(stderr, request.catalog, tokenizer);
+  if (trace != nullptr) sink = Join(sink, TraceTo(trace, request.catalog, tokenizer));
+  // An engine of its own, so that a second method does not find the first one's prompt in place.
+  Engine engine(*target.model, target.cost);
+  return engine.Generate(request, options, sink);
+}
+
+void PrintCalls(const Generation& generation) {
+  for (const ToolCall& call : generation.calls) fmt::print("{}({})\n", call.name, call.arguments);
+  if (generation.calls.empty()) fmt::print("{}\n", generation.text);
+}
+
+std::string StatsLine(const GenerateStats& stats) {
+  return fmt::format("{} tokens, {:.2f} s in all, decoding {:.0f} tokens/s, {} forwards, AL {:.2f}",
+                     stats.tokens, stats.total_ms / 1000,
+                     1000 * stats.tokens / std::max(stats.decode_ms(), 1e-9), stats.forwards,
+                     stats.acceptance_length());
+}
+
+void PrintTableRow(Method method, const GenerateStats& stats, const GenerateStats& reference) {
+  fmt::print("{:<12}{:>7}{:>10}{:>7.2f}{:>13.0f}{:>13.0f}{:>9.2f}x\n", Name(method), stats.tokens,
+             stats.forwards, stats.acceptance_length(), stats.decode_ms(),
+             1000 * stats.tokens / std::max(stats.decode_ms(), 1e-9),
+             reference.decode_ms() / std::max(stats.decode_ms(), 1e-9));
+}
+
+int PrintComparison(const Generation& reference, const Generation& generation, Method method) {
+  const bool same = reference.tokens == generation.tokens && reference.text == generation.text;
+  PrintCalls(generation);
+  fmt::print("\n{:<12}{:>7}{:>10}{:>7}{:>13}{:>13}{:>10}\n", "method", "tokens", "forwards", "AL",
+             "decoding ms", "tokens/s", "speed-up");
+  PrintTableRow(Method::kAr, reference.stats, reference.stats);
+  PrintTableRow(method, generation.stats, reference.stats);
+  fmt::print(
+      "\nsame bytes: {} (prompt {} tokens; its {:.0f} ms are the same for both and not in the "
+      "table)\n",
+      same ? "yes" : "NO", generation.stats.prompt_tokens,
+      generation.stats.prepare_ms + generation.stats.prefill_ms);
+  return same ? kExitOk : kExitCheckFailed;
+}
+
+int GenerateCommand::Run() const {
+  const Result<Request> request = ReadRequest();
+  if (!request) return Report(request.error());
+  const Result<Method> parsed = ParseMethod(method);
+  if (!parsed) return Report(parsed.error());
+  Result<GenerateOptions> options = ToGenerateOptions(decode);
+  if (!options) return Report(options.error());
+  options->method = *parsed;
+
+  File trace;
+  if (!trace_file.empty()) {
+    trace.reset(std::fopen(trace_file.c_str(), "w"));
+    if (trace == nullptr)
+      return Report(BadInput(fmt::format("--trace {}: can't be written", trace_file)));
+  }
+  Result<LoadedTarget> target =
+      LoadTargetFor(model, options->preset == Preset::kAuto && *parsed != Method::kAr);
+  if (!target) return Report(target.error());
+
+  std::optional<Generation> reference;
+  if (compare) {
+    GenerateOptions ar = *options;
+    ar.method = Method::kAr;
+    Engine engine(*target->model, target->cost);
+    Result<Generation> result = engine.Generate(*request, ar);
+    if (!result) return Report(result.error());
+    reference = std::move(*result);
+  }
+  const Result<Generation> generation = RunOnce(*target, *request, *options, trace.get());
+  if (!generation) return Report(generation.error());
+
+  if (json) {
+    fmt::print("{}\n", GenerationJson(*generation, method));
+  } else if (!reference) {
+    PrintCalls(*generation);
+    fmt::print(stderr, "{}: {}\n", method, StatsLine(generation->stats));
+  }
+  if (reference && !json) return PrintComparison(*reference, *generation, *parsed);
+  if (reference && reference->tokens != generation->tokens) return kExitCheckFailed;
+  if (strict) {
+    const std::string fault = FindFault(request->catalog, generation->calls);
+    if (!fault.empty()) {
+      fmt::print(stderr, "strict: {}\n", fault);
+      return kExitCheckFailed;
+    }
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandRunner AddGenerate(CLI::App& program) {
+  auto command = std::make_shared<GenerateCommand>();
+  CLI::App* app = program.add_subcommand("generate", "One request to its tool calls");
+  app->add_option("text", command->text, "The request in words, with --tools");
+  app->add_option("--request", command->request_file,
+                  "OpenAI chat-completions body as a JSON file; - is standard input");
+  app->add_option("--tools", command->tools_file,
+                  "Tools as a JSON list, with the request's text behind the options");
+  app->add_option("--method", command->method, "Decoding method: ar or schemafill")
+      ->capture_default_str();
+  app->add_flag("--strict", command->strict,
+                "Exit with 1 unless the answer is complete calls that fit the tools");
+  app->add_flag("--json", command->json, "One JSON object on stdout: tool_calls, text, stats");
+  app->add_flag("--explain", command->explain,
+                "Show forecast and rounds on stderr: accepted, corrected, rejected");
+  app->add_flag("--compare", command->compare, "Run plain decoding too and show both side by side");
+  app->add_option("--trace", command->trace_file,
+                  "Write forecast and rounds to this file as JSON lines");
+  AddModelOptions(*app, &command->model);
+  AddDecodeOptions(*app, &command->decode);
+  return [command] { return command->Run(); };
+}
+
+}  // namespace schemafill

@@ -1,0 +1,48 @@
+// Options that mean the same in every command, and the model that they load.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "model/target_model.h"
+
+namespace schemafill {
+
+// Exit codes of the program.
+enum ExitCode : int { kExitOk = 0, kExitCheckFailed = 1, kExitBadInput = 2, kExitInternal = 3 };
+
+struct ModelOptions {
+  std::string model;  // empty: the default target that set-up made
+  std::string head;
+  int threads = 0;
+  int context = 8192;
+};
+
+struct DecodeOptions {
+  std::string preset = "auto";
+  uint64_t seed = 0;
+  double temperature = 0;
+};
+
+void AddModelOptions(CLI::App& command, ModelOptions* options);
+void AddDecodeOptions(CLI::App& command, DecodeOptions* options);
+
+// The options of a request that says nothing itself.
+Result<GenerateOptions> ToGenerateOptions(const DecodeOptions& options);
+
+struct LoadedTarget {
+  std::unique_ptr<TargetModel> model;
+  CostCurve cost;
+};
+
+// Loads the target and, when `measure_cost`, its cost curve (kept in the user's cache). Progress
+// and messages go to stderr.
+Result<LoadedTarget> LoadTargetFor(const ModelOptions& options, bool measure_cost);
+
+// Writes `error: ...` to stderr and gives the exit code that goes with it.
+int Report(const Error& error);
+
+}  // namespace schemafill

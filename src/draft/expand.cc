@@ -1,0 +1,73 @@
+#include "draft/expand.h"
+
+#include <fmt/format.h>
+
+#include <queue>
+
+#include "draft/values.h"
+
+namespace schemafill {
+namespace {
+
+// A node whose continuations are still to be found: the answer as it would then stand.
+struct Open {
+  int node = -1;
+  double probability = 1;
+  Answer answer;
+  size_t reached = 0;
+  int characters = 0;
+};
+
+struct LessProbable {
+  bool operator()(const Open& a, const Open& b) const {
+    return a.probability != b.probability ? a.probability < b.probability : a.node > b.node;
+  }
+};
+
+Open Follow(const Open& from, const Piece& piece, const SourceText& source) {
+  Open next = from;
+  next.answer.Feed(piece.text);
+  next.characters += static_cast<int>(piece.text.size());
+  if (piece.ends_scalar) next.answer.FinishScalar();
+  const auto& calls = next.answer.calls();
+  if (piece.kind == PieceKind::kValue && !calls.empty() && !calls.back().fields.empty()) {
+    next.reached = Advance(source, from.reached, calls.back().fields.back().raw);
+  }
+  return next;
+}
+
+}  // namespace
+
+Draft ExpandDraft(const DraftSources& sources, const Answer& answer, const ExpandLimits& limits) {
+  Draft draft;
+  std::priority_queue<Open, std::vector<Open>, LessProbable> open;
+  open.push({.answer = answer, .reached = ReachedBy(*sources.source, answer.calls())});
+  while (!open.empty() && static_cast<int>(draft.nodes.size()) < limits.max_nodes) {
+    const Open best = open.top();
+    open.pop();
+    if (best.characters >= limits.max_characters) continue;
+    for (const Piece& piece : NextPieces(sources, best.answer, best.reached)) {
+      Open next = Follow(best, piece, *sources.source);
+      next.probability *= piece.probability;
+      if (next.probability < limits.min_probability) continue;
+      next.node = static_cast<int>(draft.nodes.size());
+      draft.nodes.push_back({best.node, piece.text, next.probability, piece.kind});
+      open.push(std::move(next));
+    }
+  }
+  return draft;
+}
+
+std::string Draft::Dump() const {
+  std::vector<int> depths;
+  std::string out;
+  for (const DraftNode& node : nodes) {
+    const int depth = node.parent < 0 ? 0 : depths[static_cast<size_t>(node.parent)] + 1;
+    depths.push_back(depth);
+    out += fmt::format("{:{}}{:.2f} {} {}\n", "", 2 * depth, node.probability, Name(node.kind),
+                       node.text);
+  }
+  return out;
+}
+
+}  // namespace schemafill

@@ -1,0 +1,415 @@
+#include "draft/pieces.h"
+
+#include <algorithm>
+
+#include "draft/values.h"
+#include "json/json.h"
+
+namespace schemafill {
+namespace {
+
+// Priors of the automaton. Scaffold is nearly sure once the answer follows the format; the rest
+// says how often a model takes an optional field, another call, another tool.
+constexpr double kSure = 0.97;
+constexpr double kRequiredKey = 0.95;
+constexpr double kOptionalKey = 0.35;
+constexpr double kSameKeysAgain = 0.9;  // a call has the fields that the tool's last call had
+constexpr double kMoreCallsLikely = 0.7;
+constexpr double kMoreCallsUnlikely = 0.2;
+constexpr double kListGoesOn = 0.9;
+constexpr double kListEnds = 0.8;
+constexpr double kUnknownEnds = 0.4;  // a begun value that nothing explains ends here
+constexpr size_t kManyCalls = 8;
+constexpr size_t kMaxNames = 6;
+
+// Shortest typed prose that is looked up, and how much is copied at once.
+constexpr size_t kMinProseMatch = 8;
+constexpr size_t kMaxProseMatch = 32;
+constexpr size_t kProseCopy = 24;
+
+class Automaton {
+ public:
+  Automaton(const DraftSources& sources, const Answer& answer, size_t reached)
+      : sources_(sources),
+        answer_(answer),
+        json_(answer.json()),
+        typed_(json_.typed()),
+        reached_(reached) {}
+
+  std::vector<Piece> Next() {
+    switch (answer_.place()) {
+      case Place::kProse:
+        Prose();
+        break;
+      case Place::kRoot:
+        Root();
+        break;
+      case Place::kCalls:
+        Calls();
+        break;
+      case Place::kCall:
+        Call();
+        break;
+      case Place::kArguments:
+        Arguments();
+        break;
+      case Place::kElsewhere:
+        break;
+    }
+    return std::move(pieces_);
+  }
+
+ private:
+  // `whole` is the text from the anchor on; what has been typed of it is cut off.
+  void Add(const std::string& whole, double probability, PieceKind kind, bool ends_scalar = false) {
+    if (!whole.starts_with(typed_) || (whole.size() == typed_.size() && !ends_scalar)) return;
+    pieces_.push_back({whole.substr(typed_.size()), probability, kind, ends_scalar});
+  }
+
+  // When something has been typed, only what fits it is left, and gets its probability.
+  void Renormalise() {
+    if (typed_.find_first_not_of(" \n") == std::string_view::npos) return;
+    double sum = 0;
+    for (const Piece& piece : pieces_) sum += piece.probability;
+    for (Piece& piece : pieces_) piece.probability *= sum > 0 ? kSure / sum : 0;
+  }
+
+  std::string EntryBreak() const {
+    const JsonSpelling& spelling = json_.spelling();
+    const bool first = json_.anchor() == Anchor::kOpen;
+    return spelling.Break(first ? spelling.after_open : spelling.after_comma,
+                          json_.frames().size());
+  }
+  std::string CloseBreak() const {
+    return json_.spelling().Break(json_.spelling().after_open, json_.frames().size() - 1);
+  }
+  std::string Key(std::string_view name) const {
+    return EntryBreak() + '"' + EscapeJson(name) + "\":";
+  }
+  std::string Gap() const { return json_.spelling().after_colon; }
+
+  void Prose() {
+    if (typed_.find_first_not_of(" \n") == std::string_view::npos) {
+      if (!sources_.catalog->tools.empty())
+        Add(std::string(typed_) + "{", kSure, PieceKind::kScaffold);
+      return;
+    }
+    CopyProse();
+  }
+
+  // Longest suffix of the answer that stands in the source, and what followed it there.
+  void CopyProse() {
+    const std::string& text = answer_.text();
+    const std::string& source = sources_.source->text();
+    if (text.size() < kMinProseMatch) return;
+    size_t at = source.rfind(text.substr(text.size() - kMinProseMatch));
+    for (size_t length = kMinProseMatch + 8; length <= std::min(kMaxProseMatch, text.size());
+         length += 8) {
+      const size_t longer = source.rfind(text.substr(text.size() - length));
+      if (longer == std::string::npos) break;
+      at = longer + length - kMinProseMatch;
+    }
+    if (at == std::string::npos) return;
+    const std::string copy = source.substr(at + kMinProseMatch, kProseCopy);
+    const size_t word = copy.find_last_of(" \n");
+    if (copy.empty()) return;
+    pieces_.push_back({word == std::string::npos || word == 0 ? copy : copy.substr(0, word), 0.6,
+                       PieceKind::kCopy});
+  }
+
+  void Root() {
+    switch (json_.anchor()) {
+      case Anchor::kOpen:
+        Add(Key("tool_calls"), kSure, PieceKind::kScaffold);
+        break;
+      case Anchor::kKey:
+        Add(":", kSure, PieceKind::kScaffold);
+        break;
+      case Anchor::kColon:
+        if (json_.frames()[0].key() == "tool_calls") Add(Gap() + "[", kSure, PieceKind::kScaffold);
+        break;
+      case Anchor::kValue:
+        Add(CloseBreak() + "}", kSure, PieceKind::kScaffold);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void Calls() {
+    switch (json_.anchor()) {
+      case Anchor::kOpen:
+      case Anchor::kComma:
+        Add(EntryBreak() + "{", kSure, PieceKind::kScaffold);
+        break;
+      case Anchor::kValue: {
+        const bool more =
+            answer_.calls().size() < kManyCalls && sources_.source->HasValueBehind(reached_);
+        const double another = more ? kMoreCallsLikely : kMoreCallsUnlikely;
+        Add(",", another, PieceKind::kKey);
+        Add(CloseBreak() + "]", 1 - another, PieceKind::kKey);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+
+  void Call() {
+    const JsonFrame& frame = json_.frames().back();
+    const bool has_arguments = frame.key() == "arguments" || frame.key() == "parameters";
+    switch (json_.anchor()) {
+      case Anchor::kOpen:
+        Add(Key("name"), kSure, PieceKind::kScaffold);
+        break;
+      case Anchor::kComma:
+        Add(Key("arguments"), kSure, PieceKind::kScaffold);
+        break;
+      case Anchor::kKey:
+        Add(":", kSure, PieceKind::kScaffold);
+        break;
+      case Anchor::kColon:
+        if (has_arguments) Add(Gap() + "{", kSure, PieceKind::kScaffold);
+        if (frame.key() == "name") ToolNames();
+        break;
+      case Anchor::kValue:
+        Add(has_arguments ? CloseBreak() + "}" : ",", kSure, PieceKind::kScaffold);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void ToolNames() {
+    const std::vector<RankedTool>& ranking = sources_.forecast->ranking;
+    const auto& calls = answer_.calls();
+    double rank_weight = 1;
+    std::vector<std::pair<int, double>> weights;
+    for (const RankedTool& ranked : ranking) {
+      const std::string& name = sources_.catalog->tools[static_cast<size_t>(ranked.tool)].name;
+      const auto used = std::count_if(calls.begin(), calls.end(),
+                                      [&](const AnswerCall& call) { return call.name == name; });
+      const bool last = calls.size() > 1 && calls[calls.size() - 2].name == name;
+      const double history = calls.size() < 2 ? 1 : last ? 0.7 : used > 0 ? 0.3 : 1;
+      weights.emplace_back(ranked.tool, rank_weight * history);
+      rank_weight *= 0.5;
+    }
+    std::stable_sort(weights.begin(), weights.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    double sum = 0;
+    for (const auto& [tool, weight] : weights) sum += weight;
+    size_t taken = 0;
+    for (const auto& [tool, weight] : weights) {
+      const std::string whole =
+          Gap() + '"' + EscapeJson(sources_.catalog->tools[static_cast<size_t>(tool)].name) + '"';
+      if (!whole.starts_with(typed_) || taken == kMaxNames) continue;
+      Add(whole, weight / sum * kSure, PieceKind::kName);
+      ++taken;
+    }
+    Renormalise();
+  }
+
+  // The schema of the innermost container, null where the catalog says nothing.
+  const SchemaNode* Container() const {
+    const int tool =
+        answer_.calls().empty() ? -1 : sources_.catalog->Find(answer_.calls().back().name);
+    if (tool < 0) return nullptr;
+    const SchemaNode* node = Node(sources_.catalog->tools[static_cast<size_t>(tool)].parameters);
+    const auto& frames = json_.frames();
+    for (size_t i = answer_.arguments_depth(); i + 1 < frames.size() && node != nullptr; ++i)
+      node = Child(*node, frames[i]);
+    return node;
+  }
+
+  const SchemaNode* Node(SchemaId id) const {
+    return id == kNoSchema ? nullptr : &sources_.catalog->node(id);
+  }
+
+  // The schema of the current value in `frame`, whose own schema is `node`.
+  const SchemaNode* Child(const SchemaNode& node, const JsonFrame& frame) const {
+    if (!frame.is_object && node.items != kNoSchema) return Node(node.items);
+    for (const Property& property : node.properties) {
+      if (frame.is_object && property.name == frame.key()) return Node(property.schema);
+    }
+    for (const SchemaId id : node.alternatives) {
+      const SchemaNode& alternative = sources_.catalog->node(id);
+      if (!alternative.alternatives.empty()) continue;
+      if (const SchemaNode* child = Child(alternative, frame)) return child;
+    }
+    return nullptr;
+  }
+
+  void Arguments() {
+    const bool object = json_.frames().back().is_object;
+    switch (json_.anchor()) {
+      case Anchor::kKey:
+        Add(":", kSure, PieceKind::kScaffold);
+        break;
+      case Anchor::kColon:
+        Value(Gap(), 1);
+        break;
+      case Anchor::kOpen:
+        if (!object) {
+          Add("]", 0.03, PieceKind::kKey);
+          Value(EntryBreak(), kSure);
+          break;
+        }
+        [[fallthrough]];
+      case Anchor::kComma:
+        if (object) {
+          Keys(json_.anchor() == Anchor::kOpen);
+        } else {
+          Value(EntryBreak(), 1);
+        }
+        break;
+      case Anchor::kValue:
+        object ? Keys(true) : ListGoesOn();
+        break;
+      default:
+        break;
+    }
+  }
+
+  // Which property comes next, `}` among them where it may stand. Behind a value only the comma or
+  // the bracket is written.
+  void Keys(bool may_close) {
+    const SchemaNode* container = Container();
+    const JsonFrame& frame = json_.frames().back();
+    if (container == nullptr) {
+      if (json_.anchor() == Anchor::kValue) Add(CloseBreak() + "}", 0.5, PieceKind::kKey);
+      return;
+    }
+    std::vector<std::pair<std::string_view, double>>
+        next;  // what comes next, in order; the rest closes
+    double open = 1;
+    const std::string_view again = NextKeyOfLastCall(frame);
+    const bool known = KnowsLastCall();
+    for (const Property& property : container->properties) {
+      if (std::find(frame.keys.begin(), frame.keys.end(), property.name) != frame.keys.end())
+        continue;
+      double take = property.required ? kRequiredKey : kOptionalKey;
+      if (known) take = property.name == again ? kSameKeysAgain : (1 - kSameKeysAgain) * take;
+      next.emplace_back(property.name, open * take);
+      open *= 1 - take;
+    }
+    const bool behind_value = json_.anchor() == Anchor::kValue;
+    const std::string close =
+        (json_.anchor() == Anchor::kOpen ? std::string() : CloseBreak()) + "}";
+    if (may_close) Add(close, open, PieceKind::kKey);
+    if (behind_value) {
+      Add(",", 1 - open, PieceKind::kKey);
+      return;
+    }
+    const double given = may_close ? 1 : std::max(1 - open, 1e-9);
+    for (const auto& [name, probability] : next)
+      Add(Key(name), kSure * probability / given, PieceKind::kKey);
+    Renormalise();
+  }
+
+  // The last complete call of the same tool, null if there is none.
+  const AnswerCall* LastCall() const {
+    const auto& calls = answer_.calls();
+    for (size_t i = calls.size() - 1; i-- > 0;) {
+      if (calls[i].name == calls.back().name) return &calls[i];
+    }
+    return nullptr;
+  }
+
+  bool KnowsLastCall() const {
+    return json_.frames().size() == answer_.arguments_depth() + 1 && LastCall() != nullptr;
+  }
+
+  // The field that followed this frame's last key in the tool's last call; "" where that call ended
+  // there.
+  std::string_view NextKeyOfLastCall(const JsonFrame& frame) const {
+    const AnswerCall* last = KnowsLastCall() ? LastCall() : nullptr;
+    if (last == nullptr) return {};
+    std::vector<std::string_view> keys;
+    for (const AnswerField& field : last->fields) {
+      const std::string_view key =
+          std::string_view(field.path).substr(0, field.path.find_first_of(".["));
+      if (keys.empty() || keys.back() != key) keys.push_back(key);
+    }
+    if (frame.keys.empty()) return keys.empty() ? std::string_view() : keys.front();
+    const auto found = std::find(keys.begin(), keys.end(), frame.key());
+    return found == keys.end() || found + 1 == keys.end() ? std::string_view() : *(found + 1);
+  }
+
+  void ListGoesOn() {
+    const auto& calls = answer_.calls();
+    const size_t behind = sources_.source->WordAt(reached_ == 0 ? 0 : reached_ - 1);
+    const auto& words = sources_.source->words();
+    bool listed = false;  // another item stands right behind the last one
+    if (!calls.back().fields.empty() && behind + 1 < words.size()) {
+      const std::string_view text = sources_.source->text();
+      const std::string_view gap =
+          text.substr(words[behind].end, words[behind + 1].begin - words[behind].end);
+      const std::string_view next =
+          text.substr(words[behind + 1].begin, words[behind + 1].end - words[behind + 1].begin);
+      listed = gap.find(',') != std::string_view::npos || next == "and" || next == "or";
+    }
+    const double on = listed ? kListGoesOn : 1 - kListEnds;
+    Add(",", on, PieceKind::kKey);
+    Add(CloseBreak() + "]", 1 - on, PieceKind::kKey);
+  }
+
+  // A value behind the white space `gap`.
+  void Value(const std::string& gap, double share) {
+    const bool begun = typed_.size() > gap.size() ||
+                       (!typed_.empty() && typed_.back() != ' ' && typed_.back() != '\n');
+    if (begun && !typed_.starts_with(gap)) return;
+    const SchemaNode* container = Container();
+    const SchemaNode* schema =
+        container == nullptr ? nullptr : Child(*container, json_.frames().back());
+    if (schema != nullptr && schema->types.empty() && !schema->alternatives.empty())
+      schema = Node(schema->alternatives[0]);
+    const std::string path = answer_.argument_path();
+    const ValueQuery query{.schema = schema,
+                           .path = path,
+                           .calls = answer_.calls(),
+                           .reached = reached_,
+                           .typed = begun ? typed_.substr(gap.size()) : std::string_view()};
+    double sum = 0;
+    for (const ValueCandidate& candidate : ValueCandidates(*sources_.source, query)) {
+      sum += candidate.probability;
+      const bool scalar = !candidate.container && candidate.json.front() != '"';
+      Add(gap + candidate.json, share * candidate.probability, PieceKind::kValue, scalar);
+    }
+    // A value that nobody guessed may be complete as it stands.
+    if (json_.in_string() && typed_.back() != '\\')
+      Add(std::string(typed_) + '"', kUnknownEnds * (1 - sum), PieceKind::kValue);
+    if (json_.in_scalar())
+      Add(std::string(typed_), kUnknownEnds * (1 - sum), PieceKind::kValue, true);
+  }
+
+  const DraftSources& sources_;
+  const Answer& answer_;
+  const JsonCursor& json_;
+  const std::string_view typed_;
+  const size_t reached_;
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace
+
+std::string_view Name(PieceKind kind) {
+  switch (kind) {
+    case PieceKind::kScaffold:
+      return "scaffold";
+    case PieceKind::kName:
+      return "name";
+    case PieceKind::kKey:
+      return "key";
+    case PieceKind::kValue:
+      return "value";
+    case PieceKind::kCopy:
+      return "copy";
+  }
+  return "";
+}
+
+std::vector<Piece> NextPieces(const DraftSources& sources, const Answer& answer, size_t reached) {
+  return Automaton(sources, answer, reached).Next();
+}
+
+}  // namespace schemafill

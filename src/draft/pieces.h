@@ -1,0 +1,51 @@
+// What may come next in an answer, as text: the automaton behind scaffold and slots. From where the
+// answer stands it names the next piece (a bracket, a key, a tool's name, a value) with
+// alternatives and their probabilities. Chained, the pieces form S0 v1 S1 ... vk Sk across fields
+// and calls (paper 4.2).
+//
+// A piece is a hint. An answer that goes elsewhere (prose, other keys, other tools, broken JSON)
+// gets no pieces or wrong ones, and verification follows the target. Tested by
+// tests/draft/pieces_test.cc.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalog/answer.h"
+#include "catalog/catalog.h"
+#include "draft/source.h"
+#include "forecast/forecast.h"
+
+namespace schemafill {
+
+// What a draft is made from. All const while a request runs.
+struct DraftSources {
+  const Catalog* catalog = nullptr;
+  const Forecast* forecast = nullptr;
+  const SourceText* source = nullptr;
+};
+
+enum class PieceKind : uint8_t {
+  kScaffold,  // text that the schema and the format fix
+  kName,      // a tool's name
+  kKey,       // which field comes next, or that none does
+  kValue,     // a slot's value
+  kCopy,      // continuation of prose by what stood there before
+};
+
+std::string_view Name(PieceKind kind);
+
+struct Piece {
+  std::string
+      text;  // what comes behind the text so far; empty: the number typed so far is complete
+  double probability = 0;
+  PieceKind kind = PieceKind::kScaffold;
+  bool ends_scalar = false;  // the text ends a number or literal, whatever comes behind it
+};
+
+// Alternatives for the next piece; probabilities sum to at most 1. `reached` is how far into the
+// source earlier values went.
+std::vector<Piece> NextPieces(const DraftSources& sources, const Answer& answer, size_t reached);
+
+}  // namespace schemafill

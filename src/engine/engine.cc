@@ -1,0 +1,122 @@
+#include "engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "catalog/prompt.h"
+#include "draft/source.h"
+
+namespace schemafill {
+namespace {
+
+SamplingOptions EffectiveSampling(const Request& request, SamplingOptions sampling) {
+  sampling.temperature = request.temperature.value_or(sampling.temperature);
+  sampling.top_p = request.top_p.value_or(sampling.top_p);
+  sampling.seed = request.seed.value_or(sampling.seed);
+  return sampling;
+}
+
+Status CheckLengths(const Prompt& prompt, const ModelInfo& info) {
+  const int tokens = static_cast<int>(prompt.tokens.size());
+  if (tokens < info.context_size) return {};
+  return BadInput(
+      fmt::format("the prompt has {} tokens and the context holds {}; send fewer or shorter tools "
+                  "and messages, or raise "
+                  "--context",
+                  tokens, info.context_size));
+}
+
+std::vector<Token> Accepted(const Pack& pack, const Verdict& verdict) {
+  std::vector<Token> tokens;
+  for (const int node : verdict.path)
+    tokens.push_back(pack.nodes[static_cast<size_t>(node)].node.token);
+  tokens.push_back(verdict.correction);
+  return tokens;
+}
+
+}  // namespace
+
+PackLimits Engine::Limits(const GenerateOptions& options, const Session& session) const {
+  // One token comes from the root row itself, so a draft longer than the rest of the budget is of
+  // no use.
+  const int rest = session.max_tokens - static_cast<int>(session.tokens.size()) - 1;
+  PackLimits limits;
+  limits.max_nodes = std::max(0, std::min({options.max_nodes, arena_.max_rows() - 1}));
+  if (rest <= 0) limits.max_nodes = 0;
+  limits.max_leaves = arena_.max_leaves();
+  if (options.preset == Preset::kAuto) limits.cost = cost_;
+  return limits;
+}
+
+Result<Generation> Engine::Generate(const Request& request, const GenerateOptions& options,
+                                    const TraceSink& trace) {
+  const Stopwatch watch;
+  GenerateStats stats;
+  const Tokenizer& tokenizer = model_.tokenizer();
+  const Prompt prompt = BuildPrompt(request, tokenizer);
+  if (const Status status = CheckLengths(prompt, model_.info()); !status) return status.error();
+
+  const Forecast forecast = MakeForecast(request.catalog, prompt.context, {});
+  const SourceText source(prompt.context);
+  const auto strategy = MakeStrategy(
+      options.method, {.catalog = &request.catalog, .forecast = &forecast, .source = &source},
+      tokenizer);
+  if (trace.forecast) trace.forecast(forecast);
+  stats.prompt_tokens = static_cast<int>(prompt.tokens.size());
+  stats.prepare_ms = watch.ElapsedMs();
+
+  stats.reused_tokens = arena_.Begin(prompt.tokens);
+  stats.prefill_ms = watch.ElapsedMs() - stats.prepare_ms;
+
+  const SamplingOptions sampling = EffectiveSampling(request, options.sampling);
+  Session session;
+  session.max_tokens = std::min(request.max_tokens.value_or(options.max_tokens),
+                                model_.info().context_size - stats.prompt_tokens);
+  std::vector<Token> tokens = prompt.tokens;  // and the committed output
+  while (session.stop == StopReason::kNone) {
+    const PackLimits limits = Limits(options, session);
+    if (arena_.max_rows() < 1) {
+      session.stop = StopReason::kLength;
+      break;
+    }
+    const Stopwatch draft_watch;
+    RoundTrace round;
+    round.round = ++stats.forwards;
+    if (limits.max_nodes > 0) {
+      round.pack = strategy->Propose({.tokens = tokens, .session = &session, .limits = limits});
+    }
+    round.draft_ms = draft_watch.ElapsedMs();
+
+    const Stopwatch verify_watch;
+    const std::vector<TreeNode> tree = round.pack.Tree();
+    arena_.Verify(tokens.back(), tree);
+    round.verdict = VerifyTree(
+        tree, [&](int row) { return model_.Logits(row); }, sampling,
+        static_cast<int>(session.tokens.size()));
+    arena_.Accept(round.verdict.path);
+    round.verify_ms = verify_watch.ElapsedMs();
+
+    const std::vector<Token> accepted = Accepted(round.pack, round.verdict);
+    const int taken = Commit(accepted, tokenizer, &session);
+    round.committed.assign(accepted.begin(), accepted.begin() + taken);
+    tokens.insert(tokens.end(), round.committed.begin(), round.committed.end());
+    stats.nodes += static_cast<int>(tree.size());
+    stats.accepted += std::min(taken, static_cast<int>(round.verdict.path.size()));
+    stats.draft_ms += round.draft_ms;
+    stats.verify_ms += round.verify_ms;
+    round.cells = arena_.use();
+    if (trace.round) trace.round(round);
+  }
+  stats.tokens = static_cast<int>(session.tokens.size());
+  stats.cells = arena_.use();
+  stats.total_ms = watch.ElapsedMs();
+  return Generation{.tokens = session.tokens,
+                    .text = session.answer.text(),
+                    .calls = CompleteCalls(session.answer),
+                    .stop = session.stop,
+                    .stats = stats};
+}
+
+}  // namespace schemafill

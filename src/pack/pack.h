@@ -1,0 +1,50 @@
+// From drafted text to rows: tokens in the tokenizer's own encoding, merged into one tree, cut to
+// what pays.
+//
+// A forced string is not a forced token: text is encoded in the context of what stands before it,
+// because the border may merge. A node's probability is that of all the drafted continuations that
+// run through it, so a prefix that several alternatives share is worth more than each of them.
+// Tested by tests/pack/pack_test.cc.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "draft/expand.h"
+#include "kv/arena.h"
+#include "model/tokenizer.h"
+#include "plan/cost.h"
+
+namespace schemafill {
+
+// A candidate token and why it is one.
+struct PackedNode {
+  TreeNode node;
+  double probability = 0;  // that the target's choices reach and take it
+  PieceKind kind = PieceKind::kScaffold;
+};
+
+// Nodes come parents first, the likeliest child's branch first, so that the likeliest path lies in
+// one piece.
+struct Pack {
+  std::vector<PackedNode> nodes;
+  std::vector<TreeNode> Tree() const;
+  std::string Dump(const Tokenizer& tokenizer) const;  // one line a node, indented by depth
+};
+
+struct PackLimits {
+  int max_nodes = 32;
+  int max_leaves = 16;
+  CostCurve cost;  // empty: all of max_nodes are filled
+};
+
+// `committed` are the tokens so far, prompt included; the draft continues their text.
+Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Tokenizer& tokenizer,
+               const PackLimits& limits);
+
+// The tokens that continue `committed` by `text`, as the tokenizer would write them there.
+std::vector<Token> EncodeBehind(const Tokenizer& tokenizer, std::span<const Token> committed,
+                                std::string_view text);
+
+}  // namespace schemafill

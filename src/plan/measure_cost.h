@@ -1,0 +1,25 @@
+// Measures what a forward costs by its rows (see plan/cost.h).
+// Tested by tests/plan/cost_test.cc.
+#pragma once
+
+#include "model/target_model.h"
+#include "plan/cost.h"
+
+namespace schemafill {
+
+struct MeasuredCost {
+  CostCurve curve;
+  // Whether repeats of the same forward took about the same time. If not, other programs kept the
+  // machine busy: the curve will do for this run but is not worth keeping.
+  bool steady = false;
+};
+
+// A few forwards of 1 to 32 rows behind a short prefix, fewer on a slow model; below half a second
+// for a small one. Leaves the cells empty. REQUIRES: nobody else uses the model's cells.
+MeasuredCost MeasureCost(TargetModel& model);
+
+// What can't be true of an idle machine is noise: a forward of more rows is not cheaper, and n rows
+// don't cost more than n forwards of one row.
+CostCurve WithoutNoise(const CostCurve& curve);
+
+}  // namespace schemafill

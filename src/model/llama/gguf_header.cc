@@ -57,7 +57,7 @@ Result<std::unique_ptr<gguf_context, LlamaDeleter>> ReadOneHeader(const std::str
   std::unique_ptr<gguf_context, LlamaDeleter> header(
       gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
   if (header == nullptr) {
-    const std::string& detail = log.last_error();
+    const std::string& detail = log.error();
     return BadInput(fmt::format("{} file '{}' has a damaged header{}; download it again", what,
                                 path, detail.empty() ? "" : " (" + detail + ")"));
   }

@@ -76,7 +76,7 @@ void LlamaHead::Process(llama_process_type type) {
   const int code = llama_process(context_.get(), type, batch_.get());
   Check(code != 1, "a step without free cells for its rows");
   if (code != 0)
-    Check(false, fmt::format("llama_process failed with code {}: {}", code, log.last_error()));
+    Check(false, fmt::format("llama_process failed with code {}: {}", code, log.error()));
 }
 
 void LlamaHead::CheckOutput(int row) const {

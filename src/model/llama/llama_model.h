@@ -17,12 +17,12 @@
 namespace schemafill {
 
 struct LoadOptions {
-  std::string path;
+  std::string path = {};
   int context_size = 8192;  // cells; cut to the model's trained context. More cells cost memory and
                             // a little time a row.
   int threads = 0;          // 0: the number of physical cores
-  LogSink log;              // may be empty
-  ProgressSink progress;    // may be empty
+  LogSink log = {};         // may be empty
+  ProgressSink progress = {};  // may be empty
 };
 
 // Errors name the file and the remedy: missing, not a GGUF, truncated, an architecture whose memory

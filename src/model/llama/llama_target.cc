@@ -105,8 +105,8 @@ void LlamaTarget::Run() {
     llama_memory_seq_rm(llama_get_memory(context_.get()), info_.max_sequences, 0, -1);
   Check(code != 1, "a forward without free cells for its rows");
   if (code != 0) {
-    Check(false, fmt::format("llama_decode of {} rows failed with code {}: {}", rows, code,
-                             log.last_error()));
+    Check(false,
+          fmt::format("llama_decode of {} rows failed with code {}: {}", rows, code, log.error()));
   }
   KeepFeatures(rows_);
 }

@@ -138,7 +138,7 @@ class HeadLoader {
   }
 
   Error Failure(const std::string& what) const {
-    const std::string detail = log_.last_error().empty() ? "" : " (" + log_.last_error() + ")";
+    const std::string detail = log_.error().empty() ? "" : " (" + log_.error() + ")";
     return Unavailable(
         fmt::format("head '{}' {}{}; train or convert it again", options_.path, what, detail));
   }

@@ -147,7 +147,7 @@ class TargetLoader {
   }
 
   Error Failure(const std::string& what, const std::string& remedy) const {
-    const std::string detail = log_.last_error().empty() ? "" : " (" + log_.last_error() + ")";
+    const std::string detail = log_.error().empty() ? "" : " (" + log_.error() + ")";
     return Unavailable(fmt::format("'{}' {}{}; {}", options_.path, what, detail, remedy));
   }
 

@@ -98,9 +98,10 @@ void LogScope::Write(ggml_log_level level, const char* text) {
 }
 
 void LogScope::Finish() {
-  const std::string line = std::exchange(line_, "").substr(0, line_.find_last_not_of(" \n") + 1);
+  std::string line = std::exchange(line_, "");
+  line.resize(line.find_last_not_of(" \n") + 1);
   if (line.empty() || level_ < GGML_LOG_LEVEL_WARN || level_ == GGML_LOG_LEVEL_CONT) return;
-  if (level_ == GGML_LOG_LEVEL_ERROR) last_error_ = WithoutFunctionName(line);
+  if (level_ == GGML_LOG_LEVEL_ERROR && error_.empty()) error_ = WithoutFunctionName(line);
   if (sink_) sink_(LogLevel::kWarning, "llama.cpp: " + line);
 }
 

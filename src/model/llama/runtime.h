@@ -37,9 +37,9 @@ class LogScope {
   LogScope(const LogScope&) = delete;
   LogScope& operator=(const LogScope&) = delete;
 
-  // The last error line within this scope, without libllama's function name; empty if there was
-  // none.
-  const std::string& last_error() const { return last_error_; }
+  // The first error line within this scope, without libllama's function name; empty if there was
+  // none. What follows the first says only where it was noticed.
+  const std::string& error() const { return error_; }
 
   // For the log callback.
   void Write(ggml_log_level level, const char* text);
@@ -51,7 +51,7 @@ class LogScope {
   LogScope* outer_;
   ggml_log_level level_ = GGML_LOG_LEVEL_NONE;
   std::string line_;  // until its newline comes
-  std::string last_error_;
+  std::string error_;
 };
 
 // The number of physical cores that this process may use.

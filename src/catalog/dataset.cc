@@ -21,7 +21,9 @@ fs::path BfclFile(const fs::path& folder, std::string_view set) {
 
 Result<std::string> ReadFile(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  if (!in) return BadInput(fmt::format("{}: can't be read", file.string()));
+  if (!in || fs::is_directory(file)) {
+    return BadInput(fmt::format("{}: can't be read", file.string()));
+  }
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 

@@ -15,6 +15,7 @@ constexpr std::string_view kInstruction =
     "{\"tool_calls\": [{\"name\": ..., \"arguments\": {...}}, ...]}.";
 
 void AppendLine(std::string_view text, std::string& out) {
+  if (text.empty()) return;
   if (!out.empty()) out += '\n';
   out += text;
 }

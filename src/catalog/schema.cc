@@ -142,26 +142,51 @@ const Json* Element(const Json& array, std::string_view token) {
   return index < array.size() ? &array[index] : nullptr;
 }
 
-// What "#/properties/tree" points to in `root`; null where it points to nothing here.
-const Json* Resolve(const Json& root, std::string_view reference) {
-  if (!reference.starts_with('#')) return nullptr;
-  const std::string path = Unpercent(reference.substr(1));
-  if (path.empty()) return &root;
-  if (path[0] != '/') return nullptr;
-  const Json* at = &root;
-  size_t begin = 1;
-  while (at != nullptr && begin <= path.size()) {
-    const size_t end = std::min(path.find('/', begin), path.size());
-    const std::string token = Untilde(std::string_view(path).substr(begin, end - begin));
-    at = at->is_array() ? Element(*at, token) : Member(*at, token.c_str());
-    begin = end + 1;
+// Follows references inside one document.
+class Resolver {
+ public:
+  explicit Resolver(const Json& root) : root_(root) {}
+
+  // What "#/properties/tree" points to; null where it points to nothing here.
+  const Json* Resolve(std::string_view reference) {
+    if (!reference.starts_with('#')) return nullptr;
+    const std::string path = Unpercent(reference.substr(1));
+    if (path.empty()) return &root_;
+    if (path[0] != '/') return nullptr;
+    const Json* at = &root_;
+    size_t begin = 1;
+    while (at != nullptr && begin <= path.size()) {
+      const size_t end = std::min(path.find('/', begin), path.size());
+      at = Step(*at, Untilde(std::string_view(path).substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    return at;
   }
-  return at;
-}
+
+ private:
+  using Index = std::unordered_map<std::string_view, const Json*>;
+
+  const Json* Step(const Json& value, const std::string& token) {
+    if (value.is_array()) return Element(value, token);
+    if (!value.is_object()) return nullptr;
+    // ordered_json searches in a row: a thousand references into a thousand definitions would cost
+    // a million steps.
+    Index& index = indexes_[&value];
+    if (index.empty()) {
+      for (const auto& [name, member] : value.items()) index.emplace(name, &member);
+    }
+    const auto at = index.find(token);
+    return at == index.end() ? nullptr : at->second;
+  }
+
+  const Json& root_;
+  std::unordered_map<const Json*, Index> indexes_;  // of the objects that references went through
+};
 
 class SchemaReader {
  public:
-  SchemaReader(const Json& root, std::vector<SchemaNode>& nodes) : root_(root), nodes_(nodes) {}
+  SchemaReader(const Json& root, std::vector<SchemaNode>& nodes)
+      : root_(root), resolver_(root), nodes_(nodes) {}
 
   SchemaId Read() {
     const size_t first = nodes_.size();
@@ -188,7 +213,7 @@ class SchemaReader {
     const Json* target = &schema;
     for (size_t hop = 0; hop < kMaxParts && target->size() == 1; ++hop) {
       const std::string* reference = StringMember(*target, "$ref");
-      const Json* next = reference != nullptr ? Resolve(root_, *reference) : nullptr;
+      const Json* next = reference != nullptr ? resolver_.Resolve(*reference) : nullptr;
       if (next == nullptr) break;
       target = next;
     }
@@ -202,7 +227,7 @@ class SchemaReader {
   }
 
   // The schema, then what it refers to or merges, breadth first, each once.
-  std::vector<const Json*> PartsOf(const Json& schema) const {
+  std::vector<const Json*> PartsOf(const Json& schema) {
     std::vector<const Json*> parts = {&schema};
     const auto add = [&](const Json* part) {
       const bool is_new = std::find(parts.begin(), parts.end(), part) == parts.end();
@@ -210,7 +235,7 @@ class SchemaReader {
     };
     for (size_t i = 0; i < parts.size(); ++i) {
       if (const std::string* reference = StringMember(*parts[i], "$ref")) {
-        add(Resolve(root_, *reference));
+        add(resolver_.Resolve(*reference));
       }
       const Json* all = Member(*parts[i], "allOf");
       if (all == nullptr || !all->is_array()) continue;
@@ -405,6 +430,7 @@ class SchemaReader {
   }
 
   const Json& root_;
+  Resolver resolver_;
   std::vector<SchemaNode>& nodes_;
   std::unordered_map<const Json*, SchemaId> known_;
   std::vector<Pending> pending_;

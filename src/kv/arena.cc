@@ -65,8 +65,8 @@ int Arena::Begin(std::span<const Token> prompt) {
   model_.Drop(Parking(model_), 0, -1);
   scratch_ = 0;
   use_ = {};
-  if (reused < static_cast<int>(prefix.size()))
-    model_.Prefill(prefix.subspan(reused), reused, kMain);
+  const std::span<const Token> missing = prefix.subspan(reused);
+  if (!missing.empty()) model_.Prefill(missing, reused, kMain);
   prompt_.assign(prefix.begin(), prefix.end());
   use_.prefix = use_.peak = static_cast<int>(prefix.size());
   state_ = State::kReady;

@@ -1,5 +1,7 @@
 #include "verify/verify.h"
 
+#include <fmt/format.h>
+
 namespace schemafill {
 namespace {
 
@@ -12,6 +14,12 @@ int Child(std::span<const TreeNode> nodes, int parent, Token token) {
 }
 
 }  // namespace
+
+std::string Verdict::Dump(std::span<const TreeNode> nodes, const Tokenizer& tokenizer) const {
+  std::string line;
+  for (const int node : path) line += fmt::format("{}= ", tokenizer.Piece(nodes[node].token));
+  return line + fmt::format("{}+", tokenizer.Piece(correction));
+}
 
 Verdict VerifyTree(std::span<const TreeNode> nodes,
                    const std::function<std::span<const float>(int)>& logits,

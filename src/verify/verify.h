@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kv/arena.h"
@@ -15,6 +16,9 @@ namespace schemafill {
 struct Verdict {
   std::vector<int> path;  // accepted nodes, from the root down
   Token correction{};     // the target's choice behind the last accepted node
+
+  // One line: `{"= name= ":+` accepts two nodes and goes on with a token that the target chose.
+  std::string Dump(std::span<const TreeNode> nodes, const Tokenizer& tokenizer) const;
 };
 
 // `logits(row)` is [vocab] of row 0 (the root) or i + 1 (nodes[i]); it is asked for the root and

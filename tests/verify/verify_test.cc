@@ -4,28 +4,30 @@
 
 #include <sstream>
 
+#include "model/scripted/scripted_model.h"
+
 namespace schemafill {
 namespace {
 
-// "a:-1 b:0" is a chain; the letters are token ids from 'a'.
+// "a:-1 b:0" is a chain; the letters are tokens.
 std::vector<TreeNode> Tree(const std::string& text) {
   std::vector<TreeNode> nodes;
   std::istringstream in(text);
   for (std::string node; in >> node;) {
-    nodes.push_back({.token = Token{node[0] - 'a'}, .parent = std::stoi(node.substr(2))});
+    nodes.push_back({.token = Token{node[0]}, .parent = std::stoi(node.substr(2))});
   }
   return nodes;
 }
 
-constexpr int kVocab = 26;
+const ScriptedTokenizer kLetters({});
 
 // Rows that choose one letter each, root first; "." must not be looked at.
 class Rows {
  public:
   explicit Rows(const std::string& choices) : choices_(choices) {
     for (const char choice : choices) {
-      logits_.emplace_back(kVocab, 0.0f);
-      if (choice != '.') logits_.back()[choice - 'a'] = 1;
+      logits_.emplace_back(kLetters.vocab_size(), 0.0f);
+      if (choice != '.') logits_.back()[choice] = 1;
     }
   }
 
@@ -43,23 +45,23 @@ TEST(VerifyTest, FollowsTheTargetsChoice) {
   const struct {
     std::string name, tree, choices;
     std::vector<int> path;
-    char correction;
+    std::string dump;
   } rows[] = {
-      {"no tree", "", "q", {}, 'q'},
-      {"a chain, kept", "a:-1 b:0", "abc", {0, 1}, 'c'},
-      {"a chain, refused at once", "a:-1 b:0", "x..", {}, 'x'},
-      {"a chain, refused in the middle", "a:-1 b:0", "ax.", {0}, 'x'},
-      {"a refused parent hides a right child", "x:-1 b:0", "a..", {}, 'a'},
-      {"the second sibling", "a:-1 b:-1 c:1", "b.cd", {1, 2}, 'd'},
-      {"a cousin with the right token is no child", "a:-1 b:-1 c:1", "ac..", {0}, 'c'},
-      {"a grandchild with the right token is no child", "x:-1 a:0", "a..", {}, 'a'},
-      {"path order", "a:-1 b:0 c:1 d:0 e:3", "ad..ef", {0, 3, 4}, 'f'},
-      {"of equal siblings the first", "a:-1 a:-1 b:1", "ab..", {0}, 'b'},
+      {"no tree", "", "q", {}, "q+"},
+      {"a chain, kept", "a:-1 b:0", "abc", {0, 1}, "a= b= c+"},
+      {"a chain, refused at once", "a:-1 b:0", "x..", {}, "x+"},
+      {"a chain, refused in the middle", "a:-1 b:0", "ax.", {0}, "a= x+"},
+      {"a refused parent hides a right child", "x:-1 b:0", "a..", {}, "a+"},
+      {"the second sibling", "a:-1 b:-1 c:1", "b.cd", {1, 2}, "b= c= d+"},
+      {"a cousin with the right token is no child", "a:-1 b:-1 c:1", "ac..", {0}, "a= c+"},
+      {"a grandchild with the right token is no child", "x:-1 a:0", "a..", {}, "a+"},
+      {"path order", "a:-1 b:0 c:1 d:0 e:3", "ad..ef", {0, 3, 4}, "a= d= e= f+"},
+      {"of equal siblings the first", "a:-1 a:-1 b:1", "ab..", {0}, "a= b+"},
   };
   for (const auto& row : rows) {
     const Verdict verdict = VerifyTree(Tree(row.tree), Rows(row.choices), {}, 0);
     EXPECT_EQ(verdict.path, row.path) << row.name;
-    EXPECT_EQ(verdict.correction, Token{row.correction - 'a'}) << row.name;
+    EXPECT_EQ(verdict.Dump(Tree(row.tree), kLetters), row.dump) << row.name;
   }
 }
 

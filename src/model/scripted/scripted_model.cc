@@ -89,8 +89,9 @@ std::span<const float> ScriptedModel::Logits(int row) const {
 }
 
 void ScriptedModel::SetFeatureLayers(std::span<const int> layers) {
-  for (const int layer : layers)
+  for (const int layer : layers) {
     Check(layer >= 0 && layer < options_.layers, "features of a layer that isn't there");
+  }
   feature_layers_.assign(layers.begin(), layers.end());
 }
 
@@ -213,8 +214,8 @@ int ScriptedModel::FreeCell() {
 ScriptedModel::History ScriptedModel::Visible(int cell, SequenceId sequence) const {
   History history;
   for (const Cell& other : cells_) {
-    if (other.labels[Index(sequence)] && other.position <= cells_[cell].position)
-      history.push_back(&other);
+    const bool earlier = other.position <= cells_[cell].position;
+    if (earlier && other.labels[Index(sequence)]) history.push_back(&other);
   }
   return history;
 }
@@ -224,8 +225,9 @@ std::string ScriptedModel::Fault(const History& history) const {
   uint64_t plain = options_.seed;
   for (int i = 0; i < static_cast<int>(history.size()); ++i) {
     const Cell& cell = *history[i];
-    if (cell.position < i)
+    if (cell.position < i) {
       return fmt::format("position {} repeated or out of order", cell.position);
+    }
     if (cell.position > i) {
       const bool late =
           std::ranges::any_of(history, [i](const Cell* other) { return other->position == i; });
@@ -234,8 +236,9 @@ std::string ScriptedModel::Fault(const History& history) const {
     }
     plain = Extend(plain, cell.token);
     const bool own = i + 1 == static_cast<int>(history.size());
-    if (!own && cell.state != plain)
+    if (!own && cell.state != plain) {
       return fmt::format("position {} was computed from another history", i);
+    }
   }
   return "";
 }
@@ -247,8 +250,9 @@ uint64_t ScriptedModel::Compute(const History& history, bool continues) {
   if (!fault.empty()) Violate(fmt::format("history of {} cells: {}", history.size(), fault));
   if (fault.empty() && continues) return PlainHash(history);
   uint64_t broken = options_.seed ^ kBrokenSalt;
-  for (const Cell* cell : history)
+  for (const Cell* cell : history) {
     broken = Extend(MixBits(broken ^ cell->state), cell->token) + cell->position;
+  }
   return MixBits(broken);
 }
 
@@ -298,9 +302,8 @@ const Token* ScriptedModel::ScriptedNext(const History& history) const {
     const size_t given = tokens.size() - prompt.size();
     if (given >= answer.size()) continue;
     const auto border = tokens.begin() + static_cast<ptrdiff_t>(prompt.size());
-    if (!std::equal(tokens.begin(), border, prompt.begin()) ||
-        !std::equal(border, tokens.end(), answer.begin()))
-      continue;
+    if (!std::equal(tokens.begin(), border, prompt.begin())) continue;
+    if (!std::equal(border, tokens.end(), answer.begin())) continue;
     next = &answer[given];
     longest = prompt.size();
   }

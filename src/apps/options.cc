@@ -59,11 +59,25 @@ void WriteCost(const fs::path& file, const CostCurve& curve) {
   fs::rename(temporary, file, error);
 }
 
+// No method of this build drafts with a head, but a wrong one is told at once.
+Status CheckHead(const ModelOptions& options, TargetModel& target) {
+  if (options.head.empty()) return {};
+  const auto head = LoadHead({.path = options.head,
+                              .context_size = target.info().context_size,
+                              .threads = options.threads},
+                             target);
+  if (!head) return head.error();
+  fmt::print(stderr, "note: {} fits the model; no method of this build drafts with a head yet\n",
+             options.head);
+  return {};
+}
+
 }  // namespace
 
 void AddModelOptions(CLI::App& command, ModelOptions* options) {
   command.add_option("--model", options->model,
                      "Target model, a GGUF file (default: the one that `make setup` made)");
+  command.add_option("--head", options->head, "EAGLE-3 head for the model, a GGUF file");
   command.add_option("--threads", options->threads, "Threads (default: physical cores)")
       ->check(CLI::Range(0, 1024));
   command.add_option("--context", options->context, "Context size in tokens")
@@ -117,6 +131,7 @@ Result<LoadedTarget> LoadTargetFor(const ModelOptions& options, bool measure_cos
   bar.Clear();
   if (!model) return model.error();
   LoadedTarget loaded{.model = std::move(*model), .cost = {}};
+  if (const Status head = CheckHead(options, *loaded.model); !head) return head.error();
   if (!measure_cost) return loaded;
   const fs::path file = CostFile(loaded.model->info(), options, path);
   if (const std::optional<CostCurve> kept = ReadCost(file)) {

@@ -34,7 +34,7 @@ class LlamaWeights : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     testing::WriteTinyModel(folder_.path("m.gguf"), GetParam().model);
-    auto loaded = LoadTarget({.path = folder_.path("m.gguf"), .context_size = 2048, .threads = 2});
+    auto loaded = LoadTarget({.path = folder_.path("m.gguf"), .context_size = 1024, .threads = 2});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     target_ = std::move(loaded.value());
   }
@@ -84,13 +84,12 @@ TEST_P(LlamaWeights, ARowAloneInItsOutputIsTheSame) {
 }
 
 TEST_P(LlamaWeights, PromptCellsDontDependOnTheCut) {
-  const int length = 1100;
+  const int length = 560;
   const std::vector<Token> prompt = TokensAt(*target_, 0, length);
   const Token next = TokenAt(*target_, length);
   TakeIn(*target_, prompt);
   const std::vector<LogitsRow> expected = DecodeAlone(*target_, {&next, 1}, length);
-  // 1,099 and 1,023 leave a lone token at the end, 1 is nothing but lone tokens.
-  for (const int chunk : {1, 7, 300, 1023, 1099}) {
+  for (const int chunk : {7, 300, 559}) {  // 559 leaves a lone token at the end
     TakeIn(*target_, prompt, chunk);
     EXPECT_TRUE(SameBits(expected[0], DecodeAlone(*target_, {&next, 1}, length)[0]))
         << "chunks of " << chunk;

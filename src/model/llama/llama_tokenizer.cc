@@ -71,7 +71,7 @@ class Marks {
     const auto occurs = [&](const ChatTurn& turn) {
       return turn.content.find(start_) != std::string::npos;
     };
-    while (std::any_of(turns.begin(), turns.end(), occurs)) start_ += '\x02';
+    while (std::any_of(turns.begin(), turns.end(), occurs)) start_ += '\x04';
   }
 
   std::string Mark(size_t number) const { return start_ + std::to_string(number) + '\x03'; }
@@ -92,7 +92,9 @@ class Marks {
   }
 
  private:
-  std::string start_ = "\x02";
+  // Its first byte differs from the others, so text in front of a mark can't make up a start
+  // together with it.
+  std::string start_ = "\x02\x04";
 };
 
 }  // namespace

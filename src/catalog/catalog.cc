@@ -7,12 +7,6 @@
 namespace schemafill {
 namespace {
 
-// The member, null where it is absent or JSON's null.
-const Json* Given(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at == object.end() || at->is_null() ? nullptr : &*at;
-}
-
 std::string Render(const Json& function) {
   Json shown = Json::object();
   shown["name"] = function["name"];

@@ -24,12 +24,6 @@ std::string Quote(std::string_view text) {
   return fmt::format("\"{}...\"", EscapeJson(start.substr(0, WholeCharacters(start))));
 }
 
-// The member, null where it is absent or JSON's null.
-const Json* Given(const Json& object, const char* name) {
-  const auto at = object.find(name);
-  return at == object.end() || at->is_null() ? nullptr : &*at;
-}
-
 Result<std::string> ParseText(const Json& object, const char* name, std::string_view where) {
   const Json* text = Given(object, name);
   if (text == nullptr) return std::string();

@@ -227,6 +227,11 @@ Result<Json> ParseJson(std::string_view text, std::string_view what) {
   return std::move(builder.root);
 }
 
+const Json* Given(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at == object.end() || at->is_null() ? nullptr : &*at;
+}
+
 std::string DumpSpaced(const Json& value) {
   std::string out;
   AppendSpaced(value, out);

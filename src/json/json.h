@@ -26,6 +26,9 @@ constexpr int kMaxJsonDepth = 500;
 // digits are rounded, and -0 reads as 0. Text that must keep its digits is passed on as text.
 Result<Json> ParseJson(std::string_view text, std::string_view what);
 
+// The member of that name; null where it is absent or JSON's null. REQUIRES: an object.
+const Json* Given(const Json& object, const char* name);
+
 // `{"a": 1, "b": [true, null]}`: what Python's json.dumps(value, ensure_ascii=False) writes: one
 // line, ", " and ": ", text beyond ASCII as it is, a whole double with its ".0".
 std::string DumpSpaced(const Json& value);

@@ -147,6 +147,14 @@ TEST(Json, HugeObjectsTakeLinearTime) {
   EXPECT_EQ(json.front(), 1);
 }
 
+TEST(Json, NullIsNotGiven) {
+  const Json object = ParseJson(R"({"a":null,"b":0})", "f").value();
+  EXPECT_EQ(Given(object, "a"), nullptr);
+  EXPECT_EQ(Given(object, "c"), nullptr);
+  ASSERT_NE(Given(object, "b"), nullptr);
+  EXPECT_EQ(*Given(object, "b"), 0);
+}
+
 TEST(Json, EscapesOnlyWhatItMust) {
   EXPECT_EQ(EscapeJson("a/b \"c\" \\ \n \x01 \xc3\xa9"), "a/b \\\"c\\\" \\\\ \\n \\u0001 \xc3\xa9");
   EXPECT_EQ(EscapeJson(std::string_view("\0", 1)), "\\u0000");

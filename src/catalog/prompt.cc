@@ -100,8 +100,10 @@ std::vector<ChatTurn> BuildTurns(const Request& request) {
 
 Prompt BuildPrompt(const Request& request, const Tokenizer& tokenizer) {
   Prompt prompt;
-  prompt.text = tokenizer.ApplyChatTemplate(BuildTurns(request));
-  prompt.tokens = tokenizer.EncodePrompt(prompt.text);
+  const std::vector<ChatTurn> turns = BuildTurns(request);
+  prompt.text = tokenizer.ApplyChatTemplate(turns);
+  // Control words in what the user or a tool wrote stay text: they can't open a turn of their own.
+  prompt.tokens = tokenizer.EncodeChat(turns);
   for (const Message& message : request.messages) {
     const bool is_source =
         message.role == Message::Role::kUser || message.role == Message::Role::kTool;

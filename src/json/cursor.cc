@@ -84,8 +84,7 @@ void JsonCursor::FeedByte(char c) {
 }
 
 void JsonCursor::FeedProse(char c) {
-  // A list in front of any prose is an outer value as well: some models answer with a list of
-  // calls.
+  // Whether a list is one of objects shows at its first element.
   if (c == '{' || (c == '[' && blank_)) {
     outer_begin_ = size_;
     Open(c);
@@ -97,10 +96,19 @@ void JsonCursor::FeedProse(char c) {
 
 void JsonCursor::FeedStructure(char c) {
   if (mode_ == Mode::kScalar) {
+    if (c == '"' || c == ':' || c == '{' || c == '[') return Break(c);
     typed_ += c;
     return;
   }
   const bool value = ExpectsValue();
+  const bool first_of_list =
+      anchor_ == Anchor::kOpen && frames_.size() == 1 && !frames_[0].is_object;
+  if (first_of_list && !IsSpace(c) && c != '{' && c != ']') {
+    frames_.clear();
+    blank_ = false;
+    MoveTo(Anchor::kProse);
+    return FeedProse(c);
+  }
   if (IsSpace(c)) {
     typed_ += c;
   } else if (c == '"' && (value || ExpectsKey())) {
@@ -126,10 +134,15 @@ void JsonCursor::FeedStructure(char c) {
     typed_ += c;
     mode_ = Mode::kScalar;
   } else {
-    broken_depth_ = static_cast<int>(frames_.size());
-    MoveTo(Anchor::kBroken);
-    FeedBroken(c);
+    Break(c);
   }
+}
+
+void JsonCursor::Break(char c) {
+  broken_depth_ = static_cast<int>(frames_.size());
+  mode_ = Mode::kStructure;
+  MoveTo(Anchor::kBroken);
+  FeedBroken(c);
 }
 
 void JsonCursor::FeedBroken(char c) {
@@ -191,6 +204,7 @@ void JsonCursor::FinishScalar() {
 void JsonCursor::EndValue(JsonValue value) {
   value.path = PathOf(frames_);
   value.element = OutermostElement(frames_);
+  value.depth = frames_.size();
   value.begin = frames_.back().value_begin;
   values_.push_back(std::move(value));
   MoveTo(Anchor::kValue);

@@ -4,7 +4,9 @@
 // object closes.
 //
 // The cursor describes, it never judges: text in front of the object is prose, and text that is not
-// JSON turns it into a mere counter of brackets outside of strings, which still finds the end.
+// JSON turns it into a mere counter of brackets outside of strings, which still finds the end. A
+// list of objects that nothing stands in front of counts as the outer object as well: some models
+// answer with a list of calls. Any other list is prose ("[1] says so").
 // Copies are cheap enough to try a continuation out. Tested by tests/json/cursor_test.cc.
 #pragma once
 
@@ -60,6 +62,7 @@ struct JsonValue {
   int element = -1;    // index in the outermost array on the path
   size_t begin = 0;    // offsets in the text fed so far
   size_t end = 0;
+  size_t depth = 0;  // containers around it
   bool is_string = false;
   bool is_container = false;
 };
@@ -96,6 +99,7 @@ class JsonCursor {
   void FeedProse(char c);
   void FeedStructure(char c);
   void FeedBroken(char c);
+  void Break(char c);
   void Open(char c);
   void Close();
   void EndString();

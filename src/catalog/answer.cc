@@ -9,27 +9,29 @@ namespace {
 
 bool IsArgumentsKey(std::string_view key) { return key == "arguments" || key == "parameters"; }
 
-bool HasKey(const JsonFrame& frame, std::string_view key) {
-  return std::find(frame.keys.begin(), frame.keys.end(), key) != frame.keys.end();
-}
+// Where a value stands as seen from its call: tool_calls[].arguments.city is `arguments.city`, one
+// level below the call's own values.
+struct ValueInCall {
+  bool listed = false;  // otherwise seen from the outer object
+  std::string_view path;
+  size_t depth = 0;
+};
 
-// `path` without the part that leads to a call, or npos as a whole if it leads to none:
-// "tool_calls[].name" -> "name".
-bool StripCallPath(std::string_view path, std::string_view* rest) {
-  for (const std::string_view prefix :
-       {std::string_view("tool_calls[]."), std::string_view("[].")}) {
-    if (path.starts_with(prefix)) {
-      *rest = path.substr(prefix.size());
-      return true;
-    }
+ValueInCall SeenFromCall(const JsonValue& value) {
+  const std::string_view path = value.path;
+  for (const auto& [prefix, depth] : {std::pair(std::string_view("tool_calls[]."), size_t{3}),
+                                      std::pair(std::string_view("[]."), size_t{2})}) {
+    // Keys with dots and brackets in them may look like a path; the depth tells.
+    if (path.starts_with(prefix) && value.depth >= depth)
+      return {true, path.substr(prefix.size()), value.depth - depth};
   }
-  *rest = path;
-  return !path.starts_with("tool_calls");
+  return {false, path, value.depth - std::min<size_t>(value.depth, 1)};
 }
 
+// Empty if it can't be read.
 std::string Unquote(std::string_view raw) {
   const Json value = Json::parse(raw, nullptr, false);
-  return value.is_string() ? value.get<std::string>() : std::string(raw);
+  return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 }  // namespace
@@ -39,10 +41,22 @@ void Answer::Feed(std::string_view text) {
     const size_t depth = json_.frames().size();
     text_ += c;
     json_.Feed(std::string_view(&c, 1));
-    const bool opened = json_.frames().size() > depth && CallDepth() == depth;
-    if (opened && !(depth == 0 && json_.frames()[0].is_object)) calls_.emplace_back();
+    BeginCall(depth);
     Take(json_.TakeValues());
   }
+}
+
+// A listed call begins with its brace, a bare one with its first key.
+void Answer::BeginCall(size_t depth_before) {
+  const std::vector<JsonFrame>& frames = json_.frames();
+  if (frames.size() > depth_before) {
+    if (frames.size() > 1 && CallDepth() == depth_before) calls_.emplace_back();
+    return;
+  }
+  if (!calls_.empty() || json_.anchor() != Anchor::kKey || frames.size() != 1) return;
+  if (frames[0].key() != "name" && !IsArgumentsKey(frames[0].key())) return;
+  bare_ = true;
+  calls_.emplace_back();
 }
 
 void Answer::FinishScalar() {
@@ -52,20 +66,18 @@ void Answer::FinishScalar() {
 
 void Answer::Take(std::vector<JsonValue> values) {
   for (const JsonValue& value : values) {
-    std::string_view path;
-    if (value.path.empty() || !StripCallPath(value.path, &path)) continue;
-    const std::string raw = text_.substr(value.begin, value.end - value.begin);
-    if (path == "name" && value.is_string) {
-      if (calls_.empty()) calls_.emplace_back();  // a bare call begins with its name
-      calls_.back().name = Unquote(raw);
-    } else if (calls_.empty()) {
-      continue;
-    } else if (IsArgumentsKey(path)) {
-      calls_.back().arguments_begin = value.begin;
-      calls_.back().arguments_end = value.end;
-    } else if (!value.is_container &&
-               (path.starts_with("arguments.") || path.starts_with("parameters."))) {
-      calls_.back().fields.push_back({std::string(path.substr(path.find('.') + 1)), raw});
+    const ValueInCall seen = SeenFromCall(value);
+    if (calls_.empty() || (!seen.listed && !bare_)) continue;
+    AnswerCall& call = seen.listed ? calls_.back() : calls_.front();
+    const auto raw = [&] { return text_.substr(value.begin, value.end - value.begin); };
+    if (seen.depth == 0 && seen.path == "name" && value.is_string) {
+      call.name = Unquote(raw());
+    } else if (seen.depth == 0 && IsArgumentsKey(seen.path)) {
+      call.arguments_begin = value.begin;
+      call.arguments_end = value.end;
+    } else if (seen.depth > 0 && !value.is_container &&
+               IsArgumentsKey(seen.path.substr(0, seen.path.find('.')))) {
+      call.fields.push_back({std::string(seen.path.substr(seen.path.find('.') + 1)), raw()});
     }
   }
 }
@@ -78,7 +90,7 @@ size_t Answer::CallDepth() const {
     const bool inside = frames.size() > 2 && !frames[1].is_object && frames[2].is_object;
     return inside ? 2 : kNowhere;
   }
-  return HasKey(frames[0], "name") ? 0 : kNowhere;
+  return bare_ ? 0 : kNowhere;
 }
 
 Place Answer::place() const {
@@ -92,7 +104,8 @@ Place Answer::place() const {
     return arguments ? Place::kArguments : Place::kElsewhere;
   }
   if (frames.size() == 1) return frames[0].is_object ? Place::kRoot : Place::kCalls;
-  return frames.size() == 2 && frames[0].key() == "tool_calls" ? Place::kCalls : Place::kElsewhere;
+  const bool list = frames.size() == 2 && frames[0].key() == "tool_calls" && !frames[1].is_object;
+  return list ? Place::kCalls : Place::kElsewhere;
 }
 
 std::string Answer::argument_path() const {

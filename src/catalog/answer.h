@@ -18,7 +18,7 @@ struct AnswerField {
 };
 
 struct AnswerCall {
-  std::string name;                 // unescaped; empty until it is complete
+  std::string name;                 // unescaped; empty until it is complete, or if unreadable
   std::vector<AnswerField> fields;  // complete values that are not containers, in order
   size_t arguments_begin = 0;       // offsets of the arguments' value in the text; equal: none yet
   size_t arguments_end = 0;
@@ -63,11 +63,13 @@ class Answer {
 
   // Index of the frame that is the call; kNowhere if the text is in none.
   size_t CallDepth() const;
+  void BeginCall(size_t depth_before);
   void Take(std::vector<JsonValue> values);
 
   JsonCursor json_;
   std::string text_;
   std::vector<AnswerCall> calls_;
+  bool bare_ = false;  // the outer object is a call itself: calls_[0]
 };
 
 // The calls whose name and arguments are complete, in order.

@@ -106,6 +106,10 @@ void SourceText::FindNumbers() {
       if (!separator) number.text += text_[i];
       ++i;
     }
+    const size_t first = negative ? 1 : 0;
+    while (number.text.size() > first + 1 && number.text[first] == '0' &&
+           IsDigit(number.text[first + 1]))
+      number.text.erase(first, 1);
     number.end = i;
     number.percent = i < text_.size() && text_[i] == '%';
     numbers_.push_back(std::move(number));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <cstdlib>
 
 #include "json/json.h"
 
@@ -173,14 +174,16 @@ class Collector {
     for (const Weighted& item : weights) {
       const SourceNumber& number = source_.numbers()[item.index];
       const bool rate = number.percent && !Is(query_.schema, ValueType::kInteger);
-      if (rate) Add(Hundredth(number.text), item.weight * 0.7, false);
+      const std::string hundredth = rate ? Hundredth(number.text) : std::string();
+      if (!hundredth.empty()) Add(hundredth, item.weight * 0.7, false);
       Add(number.text, item.weight * (rate ? 0.3 : 1), false);
     }
   }
 
-  // "5" -> "0.05", "12.5" -> "0.125"
+  // "5" -> "0.05", "12.5" -> "0.125"; empty beyond a double's range.
   static std::string Hundredth(const std::string& number) {
-    return Json(std::round(std::stod(number) * 1e10) / 1e12).dump();
+    const double value = std::round(std::strtod(number.c_str(), nullptr) * 1e10) / 1e12;
+    return std::isfinite(value) ? Json(value).dump() : std::string();
   }
 
   void Strings() {
@@ -264,12 +267,11 @@ class Collector {
       const std::vector<ValueCandidate> guessed = std::move(found_);
       found_.clear();
       CopyTyped();
-      const double weight = unknown || found_.empty() ? 1 : 0.5;
-      for (ValueCandidate& candidate : found_) candidate.probability *= weight;
-      for (const ValueCandidate& candidate : guessed) {
-        Add(candidate.json, candidate.probability * (found_.empty() ? 1 : 0.5),
-            candidate.container);
-      }
+      const double copy_share = unknown ? 1 : 0.5;
+      const double guess_share = found_.empty() ? 1 : 0.5;
+      for (ValueCandidate& candidate : found_) candidate.probability *= copy_share;
+      for (const ValueCandidate& candidate : guessed)
+        Add(candidate.json, candidate.probability * guess_share, candidate.container);
     }
     return std::move(found_);
   }

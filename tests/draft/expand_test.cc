@@ -1,0 +1,99 @@
+#include "draft/expand.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/draft_inputs.h"
+
+namespace schemafill {
+namespace {
+
+using testing::HasSubstr;
+
+Draft Expand(const DraftInputs& inputs, std::string_view text, const ExpandLimits& limits = {}) {
+  Answer answer;
+  answer.Feed(text);
+  return ExpandDraft(inputs.sources(), answer, limits);
+}
+
+// From the text so far to the end of node `node`.
+std::string PathText(const Draft& draft, int node) {
+  if (node < 0) return {};
+  const DraftNode& last = draft.nodes[static_cast<size_t>(node)];
+  return PathText(draft, last.parent) + last.text;
+}
+
+bool HasPath(const Draft& draft, std::string_view text) {
+  for (size_t i = 0; i < draft.nodes.size(); ++i) {
+    if (PathText(draft, static_cast<int>(i)).starts_with(text)) return true;
+  }
+  return false;
+}
+
+TEST(ExpandDraft, HoldsThePath) {
+  struct Case {
+    std::string_view label;
+    std::string_view answer;
+    std::string_view path;
+  };
+  const Case kCases[] = {
+      {"scaffold and the name in one", "",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris")"},
+      {"the second call has the second value",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}})",
+       R"(, {"name": "get_weather", "arguments": {"city": "London")"},
+      {"behind a number that may go on",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3)",
+       R"(}})"},
+      {"an alternative",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3)",
+       R"(, "unit": "celsius")"},
+  };
+  const DraftInputs inputs(kWeatherTools, kWeatherText);
+  for (const Case& row : kCases) {
+    const Draft draft = Expand(inputs, row.answer);
+    EXPECT_TRUE(HasPath(draft, row.path)) << row.label << "\n" << draft.Dump();
+  }
+}
+
+TEST(ExpandDraft, NothingBehindTheEnd) {
+  const DraftInputs inputs(kWeatherTools, kWeatherText);
+  EXPECT_TRUE(Expand(inputs, R"({"tool_calls": []})").nodes.empty());
+  const Draft draft = Expand(inputs, R"({"tool_calls": [{"name": "noop", "arguments": {}}])");
+  ASSERT_EQ(draft.nodes.size(), 1u);
+  EXPECT_EQ(draft.nodes[0].text, "}");
+  EXPECT_THAT(draft.Dump(), HasSubstr("scaffold }"));
+}
+
+TEST(ExpandDraft, ParentsComeFirstAndAreLikelier) {
+  const DraftInputs inputs(kWeatherTools, kWeatherText);
+  const std::string answer =
+      R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "unit": "celsius"}}]})";
+  for (size_t cut = 0; cut <= answer.size(); ++cut) {
+    const Draft draft = Expand(inputs, std::string_view(answer).substr(0, cut));
+    for (size_t i = 0; i < draft.nodes.size(); ++i) {
+      const DraftNode& node = draft.nodes[i];
+      ASSERT_LT(node.parent, static_cast<int>(i));
+      const double above =
+          node.parent < 0 ? 1 : draft.nodes[static_cast<size_t>(node.parent)].probability;
+      ASSERT_LE(node.probability, above + 1e-9) << answer.substr(0, cut);
+    }
+  }
+}
+
+TEST(ExpandDraft, Limits) {
+  const DraftInputs inputs(kWeatherTools, kWeatherText);
+  const size_t all = Expand(inputs, "").nodes.size();
+  ASSERT_GT(all, 10u);
+  const Draft likely = Expand(inputs, "", {.min_probability = 0.5});
+  EXPECT_LT(likely.nodes.size(), all);
+  for (const DraftNode& node : likely.nodes) EXPECT_GE(node.probability, 0.5);
+  const Draft few = Expand(inputs, "", {.max_nodes = 4});
+  EXPECT_GE(few.nodes.size(), 4u);  // a node's alternatives come together
+  EXPECT_LT(few.nodes.size(), 12u);
+  const Draft brief = Expand(inputs, "", {.max_characters = 10});
+  for (const DraftNode& node : brief.nodes) EXPECT_LT(PathText(brief, node.parent).size(), 10u);
+}
+
+}  // namespace
+}  // namespace schemafill

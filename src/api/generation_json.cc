@@ -1,6 +1,8 @@
 #include "api/generation_json.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/utf8.h"
 
@@ -8,6 +10,20 @@ namespace schemafill {
 namespace {
 
 double Rounded(double value) { return std::round(value * 1000) / 1000; }
+
+// JSON text with each white space that holds a line break, which stands between tokens, as one
+// blank.
+std::string OneLine(std::string_view json) {
+  std::string out;
+  for (size_t i = 0; i < json.size();) {
+    const size_t end = std::min(json.find_first_not_of(" \t\r\n", i), json.size());
+    const std::string_view space = json.substr(i, end - i);
+    out += space.find_first_of("\r\n") == std::string_view::npos ? space : " ";
+    if (end < json.size()) out += json[end];
+    i = end + 1;
+  }
+  return out;
+}
 
 // Tokens per second; 0 when nothing was measured.
 double Rate(int tokens, double ms) { return ms > 0 ? Rounded(1000 * tokens / ms) : 0; }
@@ -18,7 +34,8 @@ std::string CallsJson(const std::vector<ToolCall>& calls) {
   std::string out = "[";
   for (const ToolCall& call : calls) {
     if (out.size() > 1) out += ", ";
-    out += "{\"name\": \"" + EscapeJson(call.name) + "\", \"arguments\": " + call.arguments + "}";
+    out += "{\"name\": \"" + EscapeJson(call.name) +
+           "\", \"arguments\": " + OneLine(call.arguments) + "}";
   }
   return out + "]";
 }

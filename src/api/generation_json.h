@@ -1,5 +1,6 @@
 // Results as JSON text. Arguments are spliced in as the model wrote them: its digits, escapes and
-// key order reach the client. Tested by tests/api/generation_json_test.cc.
+// key order reach the client; only line breaks between its tokens don't. Tested by
+// tests/api/generation_json_test.cc.
 #pragma once
 
 #include <string>

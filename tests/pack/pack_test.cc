@@ -1,0 +1,178 @@
+#include "pack/pack.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "support/keyed_dice.h"
+#include "support/scripted.h"
+
+namespace schemafill {
+namespace {
+
+// "a(b c(d))": a, behind it b or c, behind c d.
+std::string Shape(const Pack& pack, const Tokenizer& tokenizer, int parent = -1) {
+  std::string out;
+  for (size_t i = 0; i < pack.nodes.size(); ++i) {
+    if (pack.nodes[i].node.parent != parent) continue;
+    const std::string below = Shape(pack, tokenizer, static_cast<int>(i));
+    out += fmt::format("{}{}{}", out.empty() ? "" : " ", tokenizer.Piece(pack.nodes[i].node.token),
+                       below.empty() ? "" : "(" + below + ")");
+  }
+  return out;
+}
+
+int CountLeaves(const Pack& pack) {
+  std::vector<bool> leaf(pack.nodes.size(), true);
+  for (const PackedNode& node : pack.nodes) {
+    if (node.node.parent >= 0) leaf[static_cast<size_t>(node.node.parent)] = false;
+  }
+  return static_cast<int>(std::count(leaf.begin(), leaf.end(), true));
+}
+
+DraftNode Node(int parent, std::string text, double probability) {
+  return {parent, std::move(text), probability, PieceKind::kValue};
+}
+
+PackLimits Limits(int max_nodes, int max_leaves, CostCurve cost = {}) {
+  return {max_nodes, max_leaves, std::move(cost)};
+}
+
+TEST(PackDraft, FromTextToOneTree) {
+  struct Case {
+    std::string_view label;
+    std::string_view committed;
+    std::vector<DraftNode> draft;
+    PackLimits limits;
+    std::string_view shape;
+  };
+  const CostCurve dear{{{1, 10}, {2, 16}}};
+  const std::vector<DraftNode> wide = {Node(-1, "ab", 0.5), Node(-1, "xy", 0.3),
+                                       Node(-1, "q", 0.1)};
+  const auto kCases = std::to_array<Case>({
+      {"nothing", "x", {}, {}, ""},
+      {"longest tokens", "x", {Node(-1, "{\"name", 0.9)}, {}, "{\"(name)"},
+      {"tokens over the border of two pieces",
+       "x",
+       {Node(-1, "a", 0.9), Node(0, "\"", 0.8), Node(1, "}}", 0.7)},
+       {},
+       "a(\"}})"},
+      {"siblings share what they have in common",
+       "\"",
+       {Node(-1, "ab", 0.5), Node(-1, "ac", 0.4)},
+       {},
+       "a(b c)"},
+      {"the likelier first",
+       "\"",
+       {Node(-1, "ab", 0.4), Node(-1, "ac", 0.5), Node(-1, "q", 0.05)},
+       {},
+       "a(c b) q"},
+      {"the same text twice is one path",
+       "\"",
+       {Node(-1, "ab", 0.5), Node(-1, "ab", 0.4)},
+       {},
+       "a(b)"},
+      {"siblings whose common text is cut into other tokens",
+       "x",
+       {Node(-1, "\"", 0.5), Node(-1, "\"}", 0.4)},
+       {},
+       "\" \"}"},
+      {"a piece without text", "x", {Node(-1, "", 0.9), Node(0, "}", 0.8)}, {}, "}"},
+      {"nothing but pieces without text", "x", {Node(-1, "", 0.9)}, {}, ""},
+      {"at most so many nodes", "x", wide, Limits(3, 16), "a(b) x"},
+      {"none", "x", wide, Limits(0, 16), ""},
+      {"at most so many leaves", "x", wide, Limits(32, 2), "a(b) x(y)"},
+      {"a chain", "x", wide, Limits(32, 1), "a(b)"},
+      {"only what pays",
+       "x",
+       {Node(-1, "ab", 0.9), Node(-1, "q", 0.1)},
+       Limits(32, 16, dear),
+       "a(b)"},
+      {"nothing pays", "x", {Node(-1, "ab", 0.1)}, Limits(32, 16, dear), ""},
+  });
+  const auto tokenizer = JsonTokenizer();
+  for (const Case& row : kCases) {
+    const std::vector<Token> committed = tokenizer->Encode(row.committed);
+    const Pack pack = PackDraft({row.draft}, committed, *tokenizer, row.limits);
+    EXPECT_EQ(Shape(pack, *tokenizer), row.shape) << row.label;
+    EXPECT_EQ(pack.Tree().size(), pack.nodes.size());
+  }
+}
+
+TEST(PackDraft, ProbabilitiesAddUpWhereAlternativesShareTokens) {
+  const auto tokenizer = JsonTokenizer();
+  const Pack pack = PackDraft({{Node(-1, "ab", 0.5), Node(-1, "ac", 0.3), Node(0, "d", 0.25)}},
+                              tokenizer->Encode("x"), *tokenizer, {});
+  ASSERT_EQ(Shape(pack, *tokenizer), "a(b(d) c)");
+  EXPECT_NEAR(pack.nodes[0].probability, 0.8, 1e-9);
+  EXPECT_NEAR(pack.nodes[1].probability, 0.5, 1e-9);
+  EXPECT_LE(pack.nodes[2].probability, 0.25);
+  EXPECT_THAT(pack.Dump(*tokenizer), testing::StartsWith("0.80 value [a]\n 0.50 value [b]\n"));
+}
+
+TEST(EncodeBehind, AsTheTokenizerWritesItThere) {
+  struct Case {
+    std::string_view label;
+    std::string_view committed;
+    std::string_view text;
+    std::string_view tokens;  // pieces with | between
+  };
+  constexpr auto kCases = std::to_array<Case>({
+      {"nothing in front", "", "{\"name", "{\"|name"},
+      {"a border", "x", "{\"name", "{\"|name"},
+      {"the border merges: text's own tokens", "\"", ": \"a", ":| |\"|a"},
+      {"the border merges behind a longer context", "{\"name\"", ": 5", ":| |5"},
+      {"no text", "x", "", ""},
+      {"half a character in front", "\xc3", "\xa3o", "\xa3|o"},
+  });
+  const auto tokenizer = JsonTokenizer();
+  for (const Case& row : kCases) {
+    std::string pieces;
+    for (const Token token : EncodeBehind(*tokenizer, tokenizer->Encode(row.committed), row.text)) {
+      pieces += (pieces.empty() ? "" : "|") + std::string(tokenizer->Piece(token));
+    }
+    EXPECT_EQ(pieces, row.tokens) << row.label;
+  }
+}
+
+// Parents first, within the limits, likelier than their children, no two equal siblings.
+TEST(PackDraft, OfAnyDraft) {
+  const auto tokenizer = JsonTokenizer();
+  const std::vector<std::string> texts = {"{\"name", "\"", "a",  "ab",   "\": \"",
+                                          "",        "}}", "10", " the "};
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    KeyedDice dice(seed);
+    Draft draft;
+    for (int left = dice.Roll(40); left > 0; --left) {
+      const int parent = dice.Roll(static_cast<int>(draft.nodes.size()) + 1) - 1;
+      const double above = parent < 0 ? 1 : draft.nodes[static_cast<size_t>(parent)].probability;
+      draft.nodes.push_back(Node(parent, dice.Pick(texts), above * (1 + dice.Roll(9)) / 10));
+    }
+    const int max_nodes = dice.Roll(40);
+    PackLimits limits = Limits(max_nodes, 1 + dice.Roll(8));
+    if (dice.OneIn(2)) limits.cost.points = {{1, 10}, {8, 10.0 + dice.Roll(80)}};
+    const Pack pack = PackDraft(draft, tokenizer->Encode("{\"a"), *tokenizer, limits);
+    ASSERT_LE(static_cast<int>(pack.nodes.size()), limits.max_nodes) << seed;
+    ASSERT_LE(CountLeaves(pack), limits.max_leaves) << seed;
+    for (size_t i = 0; i < pack.nodes.size(); ++i) {
+      const PackedNode& node = pack.nodes[i];
+      ASSERT_LT(node.node.parent, static_cast<int>(i)) << seed;
+      const double above = node.node.parent < 0
+                               ? 1e9
+                               : pack.nodes[static_cast<size_t>(node.node.parent)].probability;
+      ASSERT_LE(node.probability, above + 1e-9) << seed;
+      for (size_t j = 0; j < i; ++j) {
+        ASSERT_FALSE(pack.nodes[j].node.parent == node.node.parent &&
+                     pack.nodes[j].node.token == node.node.token)
+            << seed;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace schemafill

@@ -69,10 +69,15 @@ class Engine {
   Result<Generation> Generate(const Request& request, const GenerateOptions& options,
                               const TraceSink& trace = {});
 
+  // The same with a strategy of the caller's in place of options.method, for tests and experiments.
+  Result<Generation> GenerateWith(const StrategyMaker& make, const Request& request,
+                                  const GenerateOptions& options, const TraceSink& trace = {});
+
   const TargetModel& model() const { return model_; }
 
  private:
   PackLimits Limits(const GenerateOptions& options, const Session& session) const;
+  RoundTrace Round(Strategy& strategy, const RoundState& state, const SamplingOptions& sampling);
 
   TargetModel& model_;
   Arena arena_;

@@ -2,6 +2,7 @@
 // target verify it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -45,8 +46,13 @@ struct RoundState {
 class Strategy {
  public:
   virtual ~Strategy() = default;
+  // At most state.limits.max_nodes nodes and state.limits.max_leaves leaves, whatever they hold.
   virtual Pack Propose(const RoundState& state) = 0;
 };
+
+// Makes the strategy of one request. The sources outlive it.
+using StrategyMaker =
+    std::function<std::unique_ptr<Strategy>(const DraftSources&, const Tokenizer&)>;
 
 // The sources must outlive the strategy.
 std::unique_ptr<Strategy> MakeStrategy(Method method, const DraftSources& sources,

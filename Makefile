@@ -3,7 +3,7 @@
 #   make demo    sets everything up, builds, and runs one request with and without SchemaFill
 #   make test    sets everything up, builds, and runs every test
 #
-# The first run takes about 10 minutes on 2 cores (llama.cpp, once); after that, seconds.
+# The first run takes about 8 minutes on 2 cores (llama.cpp, once); after that, seconds.
 
 DEMO  = build/schemafill generate --request examples/two-tools-three-calls.json --compare
 JOBS ?= $(shell nproc)
@@ -30,7 +30,7 @@ asan: setup  ## build with AddressSanitizer and UBSan, and run the tests
 	@tools/build.sh asan $(JOBS)
 	ctest --test-dir build-asan --output-on-failure --no-tests=error -j 2
 
-peer-tools: setup  ## build llama-server, llama-bench and others, for benchmarks (about 12 minutes, once)
+peer-tools: setup  ## build llama-server, llama-bench and others, for benchmarks (about 10 minutes, once)
 	@python3 tools/setup.py --peer-tools
 
 clean:  ## remove what the build made (keeps .venv/, assets/ and the cache)

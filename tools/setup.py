@@ -316,7 +316,7 @@ def llama_library(step):
     key = llama_key(options)
     if stamped(stamp, key):
         return step.ready()
-    wheel = cached_wheel(step, options, minutes=8)
+    wheel = cached_wheel(step, options, minutes=5)
     pip_install_wheel(step, wheel, "--force-reinstall")
     write_stamp(stamp, key)
     step.ready("installed into .venv/")
@@ -327,7 +327,7 @@ def peer_tools(step):
     options = " ".join([PEER_OPTIONS, os.environ.get("SCHEMAFILL_LLAMA_CMAKE_ARGS", "")]).strip()
     prefix = cache_folder() / "peer-tools" / llama_key(options)
     if not (prefix / "bin" / "llama-server").exists():
-        wheel = cached_wheel(step, options, minutes=12)
+        wheel = cached_wheel(step, options, minutes=10)
         temporary = prefix.with_name(prefix.name + ".part")
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(prefix, ignore_errors=True)

@@ -46,10 +46,12 @@ std::vector<Token> Accepted(const Pack& pack, const Verdict& verdict) {
 void CheckLimits(std::span<const TreeNode> tree, const PackLimits& limits) {
   std::vector<bool> has_child(tree.size(), false);
   int leaves = static_cast<int>(tree.size());
-  for (const TreeNode& node : tree) {
-    if (node.parent < 0 || has_child[static_cast<size_t>(node.parent)]) continue;
-    has_child[static_cast<size_t>(node.parent)] = true;
-    --leaves;
+  for (size_t i = 0; i < tree.size(); ++i) {
+    if (tree[i].parent < 0) continue;
+    const size_t parent = static_cast<size_t>(tree[i].parent);
+    Check(parent < i, "a strategy's nodes are out of order: parents come first");
+    leaves -= has_child[parent] ? 0 : 1;
+    has_child[parent] = true;
   }
   Check(
       static_cast<int>(tree.size()) <= limits.max_nodes && leaves <= std::max(1, limits.max_leaves),
@@ -131,6 +133,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
         *strategy, {.tokens = tokens, .session = &session, .limits = Limits(options, session)},
         sampling);
     round.round = ++stats.forwards;
+    cost_ = Refined(cost_, static_cast<int>(round.pack.nodes.size()) + 1, round.verify_ms);
     const std::vector<Token> accepted = Accepted(round.pack, round.verdict);
     const int taken = Commit(accepted, tokenizer, &session);
     round.committed.assign(accepted.begin(), accepted.begin() + taken);

@@ -23,6 +23,16 @@ struct CostCurve {
   std::string Dump() const;
 };
 
+// The curve after a forward of `rows` rows took `ms`: the points beside `rows` move a little
+// towards what was seen. Points that no forward comes near keep their cost, so once their
+// neighbours turn out dearer the plan tries them again. A measurement taken on a busy machine wears
+// off in this way.
+CostCurve Refined(const CostCurve& curve, int rows, double ms);
+
+// What can't be true of an idle machine is noise: a forward of more rows is not cheaper, and n rows
+// don't cost more than n forwards of one row.
+CostCurve WithoutNoise(const CostCurve& curve);
+
 // Number of nodes to take from `probabilities` (largest first), at most `most`.
 int BestNodeCount(std::span<const double> probabilities, const CostCurve& curve, int most);
 

@@ -60,16 +60,4 @@ MeasuredCost MeasureCost(TargetModel& model) {
   return cost;
 }
 
-CostCurve WithoutNoise(const CostCurve& curve) {
-  CostCurve clean = curve;
-  if (clean.points.empty()) return clean;
-  const double row = clean.points.front().second / clean.points.front().first;
-  double floor = 0;
-  for (auto& [rows, ms] : clean.points) {
-    ms = std::min(std::max(ms, floor), rows * row);
-    floor = ms;
-  }
-  return clean;
-}
-
 }  // namespace schemafill

@@ -18,8 +18,4 @@ struct MeasuredCost {
 // for a small one. Leaves the cells empty. REQUIRES: nobody else uses the model's cells.
 MeasuredCost MeasureCost(TargetModel& model);
 
-// What can't be true of an idle machine is noise: a forward of more rows is not cheaper, and n rows
-// don't cost more than n forwards of one row.
-CostCurve WithoutNoise(const CostCurve& curve);
-
 }  // namespace schemafill

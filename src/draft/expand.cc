@@ -47,9 +47,10 @@ Draft ExpandDraft(const DraftSources& sources, const Answer& answer, const Expan
     open.pop();
     if (best.characters >= limits.max_characters) continue;
     for (const Piece& piece : NextPieces(sources, best.answer, best.reached)) {
+      const double probability = best.probability * piece.probability;
+      if (probability < limits.min_probability) continue;
       Open next = Follow(best, piece, *sources.source);
-      next.probability *= piece.probability;
-      if (next.probability < limits.min_probability) continue;
+      next.probability = probability;
       next.node = static_cast<int>(draft.nodes.size());
       draft.nodes.push_back({best.node, piece.text, next.probability, piece.kind});
       open.push(std::move(next));

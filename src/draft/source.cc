@@ -52,7 +52,7 @@ double GoesOn(const SourceWord& word, std::string_view gap, const SourceWord& ne
 
 }  // namespace
 
-SourceText::SourceText(std::string text) : text_(std::move(text)) {
+SourceText::SourceText(std::string text) : text_(std::move(text)), lower_(Lower(text_)) {
   CutWords();
   FindNumbers();
 }
@@ -115,8 +115,8 @@ void SourceText::FindNumbers() {
     numbers_.push_back(std::move(number));
   }
   for (const SourceWord& word : words_) {
-    const std::string lower =
-        Lower(std::string_view(text_).substr(word.begin, word.end - word.begin));
+    const std::string_view lower =
+        std::string_view(lower_).substr(word.begin, word.end - word.begin);
     const auto* found = std::find(kNumberWords.begin(), kNumberWords.end(), lower);
     if (found == kNumberWords.end()) continue;
     numbers_.push_back({.text = std::to_string(found - kNumberWords.begin()),

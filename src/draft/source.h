@@ -43,6 +43,7 @@ class SourceText {
   explicit SourceText(std::string text);
 
   const std::string& text() const { return text_; }
+  const std::string& lower() const { return lower_; }  // the same, A to Z in lower case
   const std::vector<SourceWord>& words() const { return words_; }
   const std::vector<SourceNumber>& numbers() const { return numbers_; }
 
@@ -66,6 +67,7 @@ class SourceText {
   void FindNumbers();
 
   std::string text_;
+  std::string lower_;
   std::vector<SourceWord> words_;
   std::vector<SourceNumber> numbers_;
 };

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "json/json.h"
 
@@ -50,36 +51,61 @@ std::vector<std::string> NameWords(std::string_view path) {
   return words;
 }
 
-bool Matches(std::string_view text, const std::vector<std::string>& words) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    return lower.find(word) != std::string::npos;
-  });
-}
+// Where words of a field's name stand in the source, as parts of words too. A long request is
+// searched once for each slot, not once for each of its words.
+class NameFinder {
+ public:
+  NameFinder(const SourceText& source, std::string_view path) : source_(source) {
+    for (const std::string& word : NameWords(path)) {
+      for (size_t at = source.lower().find(word); at != std::string::npos;
+           at = source.lower().find(word, at + 1)) {
+        found_.push_back({at, at + word.size()});
+      }
+    }
+    std::sort(found_.begin(), found_.end());
+  }
 
-// Whether a word of the field's name stands close to [begin, end): three words in front or two
-// behind.
-bool NearName(const SourceText& source, size_t begin, size_t end,
-              const std::vector<std::string>& name) {
-  if (name.empty()) return false;
-  const auto& words = source.words();
-  const size_t first = source.WordAt(begin);
-  const size_t from = first - std::min<size_t>(first, 3);
-  const size_t to = std::min(words.size(), source.WordAt(end) + 2);
-  const size_t text_begin = from < words.size() ? words[from].begin : begin;
-  const size_t text_end = to > 0 ? std::max(end, words[to - 1].end) : end;
-  return Matches(std::string_view(source.text()).substr(text_begin, begin - text_begin), name) ||
-         Matches(std::string_view(source.text()).substr(end, text_end - end), name);
-}
+  // Whether one stands close to the word or number.
+  bool NearWord(size_t index) const {
+    const SourceWord& word = source_.words()[index];
+    return !found_.empty() && Near(word.begin, word.end, index, index + 1);
+  }
+  bool NearNumber(const SourceNumber& number) const {
+    return !found_.empty() &&
+           Near(number.begin, number.end, source_.WordAt(number.begin), source_.WordAt(number.end));
+  }
+
+ private:
+  // In the three words in front of `first`, the word at `begin`, or in the two from `behind` on.
+  bool Near(size_t begin, size_t end, size_t first, size_t behind) const {
+    const auto& words = source_.words();
+    const size_t from = first - std::min<size_t>(first, 3);
+    const size_t to = std::min(words.size(), behind + 2);
+    const size_t text_begin = from < words.size() ? words[from].begin : begin;
+    const size_t text_end = to > 0 ? std::max(end, words[to - 1].end) : end;
+    return StandsIn(text_begin, begin) || StandsIn(end, text_end);
+  }
+  bool StandsIn(size_t begin, size_t end) const {
+    for (auto found = std::lower_bound(found_.begin(), found_.end(), std::pair(begin, size_t{0}));
+         found != found_.end() && found->first < end; ++found) {
+      if (found->second <= end) return true;
+    }
+    return false;
+  }
+
+  const SourceText& source_;
+  std::vector<std::pair<size_t, size_t>> found_;  // begin, end; sorted
+};
 
 // Scales the weights to `share` in all and drops the small ones.
 void Normalise(std::vector<Weighted>* items, double share, size_t most) {
-  std::stable_sort(items->begin(), items->end(),
-                   [](const Weighted& a, const Weighted& b) { return a.weight > b.weight; });
   double sum = 0;
   for (const Weighted& item : *items) sum += item.weight;
-  if (items->size() > most) items->resize(most);
+  const auto kept = items->begin() + static_cast<std::ptrdiff_t>(std::min(most, items->size()));
+  std::partial_sort(items->begin(), kept, items->end(), [](const Weighted& a, const Weighted& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.index < b.index;
+  });
+  items->erase(kept, items->end());
   for (Weighted& item : *items) item.weight *= sum > 0 ? share / sum : 0;
 }
 
@@ -156,7 +182,7 @@ class Collector {
   }
 
   void Numbers(double share) {
-    const std::vector<std::string> name = NameWords(query_.path);
+    const NameFinder name(source_, query_.path);
     std::vector<Weighted> weights;
     double order = 1;
     for (size_t i = 0; i < source_.numbers().size(); ++i) {
@@ -168,7 +194,7 @@ class Collector {
       }
       const bool whole = number.text.find('.') == std::string::npos;
       if (!whole && Is(query_.schema, ValueType::kInteger)) weight *= 0.05;
-      weights.push_back({i, weight * (NearName(source_, number.begin, number.end, name) ? 4 : 1)});
+      weights.push_back({i, weight * (name.NearNumber(number) ? 4 : 1)});
     }
     Normalise(&weights, share, kMaxStarts);
     for (const Weighted& item : weights) {
@@ -188,7 +214,7 @@ class Collector {
 
   void Strings() {
     const double share = left_ * kSpanShare;
-    const std::vector<std::string> name = NameWords(query_.path);
+    const NameFinder name(source_, query_.path);
     std::vector<Weighted> weights;
     double order = 1;
     for (size_t i = 0; i < source_.words().size(); ++i) {
@@ -200,7 +226,7 @@ class Collector {
         weight *= order;
         if (weight > 0.3) order *= 0.5;
       }
-      if (NearName(source_, word.begin, word.end, name)) weight *= 2;
+      if (name.NearWord(i)) weight *= 2;
       weights.push_back({i, weight});
     }
     Normalise(&weights, share, kMaxStarts);

@@ -5,7 +5,7 @@
 #
 # The first run takes about 8 minutes on 2 cores (llama.cpp, once); after that, seconds.
 
-DEMO  = build/schemafill generate --request examples/two-tools-three-calls.json --compare
+DEMO  = build/schemafill generate --request examples/two-calls.json --compare
 JOBS ?= $(shell nproc)
 
 .PHONY: build help setup demo test asan peer-tools clean

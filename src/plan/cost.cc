@@ -52,11 +52,11 @@ CostCurve Refined(const CostCurve& curve, int rows, double ms) {
   points[right].second *= 1 + move * share;
   if (left != right) points[left].second *= 1 + move * (1 - share);
   // More rows are not cheaper; what was just seen is right, so the others give way.
+  points[left].second = std::min(points[left].second, points[right].second);
   for (size_t i = left; i-- > 0;)
     points[i].second = std::min(points[i].second, points[i + 1].second);
   for (size_t i = right + 1; i < points.size(); ++i)
     points[i].second = std::max(points[i].second, points[i - 1].second);
-  points[left].second = std::min(points[left].second, points[right].second);
   return refined;
 }
 

@@ -347,13 +347,8 @@ TEST(JsonCursor, DamagedTextEndsByItsBrackets) {
   int open = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     KeyedDice dice(seed);
-    std::string text = "x" + RandomOuter(dice) + "]}]}";
-    for (int damage = 1 + dice.Roll(3); damage > 0; --damage) {
-      const size_t at = static_cast<size_t>(1 + dice.Roll(static_cast<int>(text.size()) - 1));
-      const char byte = dice.OneIn(3) ? static_cast<char>(dice.Roll(256))
-                                      : dice.Pick(std::string_view("{}[]\",:\\ x1"));
-      text.replace(at, static_cast<size_t>(dice.Roll(2)), static_cast<size_t>(dice.Roll(2)), byte);
-    }
+    const std::string whole = RandomOuter(dice) + "]}]}";
+    const std::string text = "x" + Damaged(dice, whole, 1 + dice.Roll(3));
     bool was_broken = false;
     const JsonCursor cursor = FedInPieces(dice, text, [&](const JsonCursor& state) {
       was_broken = was_broken || state.anchor() == Anchor::kBroken;

@@ -126,4 +126,16 @@ inline JsonTree RandomTree(KeyedDice& dice, int depth) {
   return tree;
 }
 
+// Replaces `times` places of up to two bytes by a byte of structure, by any byte or by nothing.
+inline std::string Damaged(KeyedDice& dice, std::string text, int times) {
+  for (; times > 0; --times) {
+    const size_t at = static_cast<size_t>(dice.Roll(static_cast<int>(text.size()) + 1));
+    const size_t gone = static_cast<size_t>(dice.Roll(3));
+    const char structure = dice.Pick(std::string_view("{}[]\",:\\ x1"));
+    const char byte = dice.OneIn(4) ? static_cast<char>(dice.Roll(256)) : structure;
+    text.replace(at, gone, dice.OneIn(3) ? 0 : 1, byte);
+  }
+  return text;
+}
+
 }  // namespace schemafill

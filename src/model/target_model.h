@@ -33,6 +33,8 @@ struct ModelInfo {
   int layers = 0;
   int context_size = 0;   // cells
   int max_rows = 0;       // rows in one forward
+  int min_rows = 1;       // a forward of fewer costs as much as one of so many
+  int threads = 0;        // of the CPU
   int max_sequences = 0;  // sequence ids 0 .. max_sequences - 1
   size_t cell_bytes = 0;  // K and V of one cell over all layers
   Guarantee guarantee = Guarantee::kMeasured;

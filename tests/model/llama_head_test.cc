@@ -30,7 +30,7 @@ class LlamaHeadTest : public ::testing::Test {
  protected:
   void LoadTargetOf(const TinyModelOptions& options) {
     testing::WriteTinyModel(folder_.path("m.gguf"), options);
-    auto loaded = LoadTarget({.path = folder_.path("m.gguf"), .context_size = 512, .threads = 2});
+    auto loaded = LoadTarget({.path = folder_.path("m.gguf"), .context_size = 512, .threads = 1});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     target_ = std::move(loaded.value());
   }

@@ -34,7 +34,7 @@ class LlamaWeights : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
     testing::WriteTinyModel(folder_.path("m.gguf"), GetParam().model);
-    auto loaded = LoadTarget({.path = folder_.path("m.gguf"), .context_size = 1024, .threads = 2});
+    auto loaded = LoadTarget({.path = folder_.path("m.gguf"), .context_size = 1024, .threads = 1});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     target_ = std::move(loaded.value());
   }
@@ -45,7 +45,9 @@ class LlamaWeights : public ::testing::TestWithParam<Case> {
 
 TEST_P(LlamaWeights, AreBitExactByTheSelfTest) {
   EXPECT_EQ(target_->info().guarantee, Guarantee::kBitExact) << target_->info().guarantee_reason;
+  EXPECT_EQ(target_->info().min_rows, GetParam().min_rows);
   EXPECT_EQ(target_->info().max_rows, 512 - (GetParam().min_rows - 1));
+  EXPECT_EQ(target_->info().context_size, 1024 - (GetParam().min_rows - 1));
   EXPECT_EQ(target_->info().architecture, GetParam().model.architecture);
 }
 

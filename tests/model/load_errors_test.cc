@@ -53,6 +53,16 @@ TinyModelOptions WithNumbers(std::map<std::string, uint32_t> numbers) {
   return options;
 }
 
+TinyModelOptions SlidingWindow() {
+  TinyModelOptions options;
+  options.architecture = "cohere2";
+  options.tied_output = true;
+  options.numbers = {{"cohere2.attention.sliding_window", 64}};
+  options.fractions = {{"cohere2.logit_scale", 1.0f},
+                       {"cohere2.attention.layer_norm_epsilon", 1e-5f}};
+  return options;
+}
+
 struct Case {
   const char* name;
   std::function<std::string(const TempDir&)> file;
@@ -134,6 +144,8 @@ const Case kCases[] = {
        return TinyModel(d, {.architecture = "bert", .flags = {{"bert.attention.causal", false}}});
      },
      "is an encoder (architecture 'bert')", "a model that generates"},
+    {"SlidingWindow", [](const TempDir& d) { return TinyModel(d, SlidingWindow()); },
+     "sliding-window attention", "full attention in every layer"},
     {"NoVocabulary",
      [](const TempDir& d) { return TinyModel(d, {.without = {"tokenizer.ggml.tokens"}}); },
      "no vocabulary", "convert the model again"},

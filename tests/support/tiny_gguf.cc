@@ -208,7 +208,6 @@ void WriteLayer(Writer& writer, const std::string& prefix, const LayerSizes& siz
                 ggml_type type) {
   const int key_width = sizes.head() * sizes.kv_heads;
   writer.Ones(prefix + "attn_norm.weight", sizes.embedding);
-  writer.Ones(prefix + "ffn_norm.weight", sizes.embedding);
   writer.Matrix(prefix + "attn_q.weight", inputs, sizes.embedding, type);
   writer.Matrix(prefix + "attn_k.weight", inputs, key_width, type);
   writer.Matrix(prefix + "attn_v.weight", inputs, key_width, type);
@@ -227,6 +226,8 @@ void WriteTensors(Writer& writer, const TinyModelOptions& options, int vocabular
   for (int layer = 0; layer < options.layers; ++layer) {
     const std::string prefix = "blk." + std::to_string(layer) + ".";
     WriteLayer(writer, prefix, sizes, options.embedding, type);
+    if (options.architecture != "cohere2")
+      writer.Ones(prefix + "ffn_norm.weight", options.embedding);
     if (options.architecture == "qwen2") {
       writer.Bias(prefix + "attn_q.bias", options.embedding);
       writer.Bias(prefix + "attn_k.bias", sizes.head() * options.kv_heads);
@@ -253,11 +254,12 @@ void WriteTinyModel(const std::string& path, const TinyModelOptions& options) {
   if (!options.chat_template.empty()) writer.Text("tokenizer.chat_template", options.chat_template);
   for (const auto& [key, value] : options.texts) writer.Text(key, value);
   for (const auto& [key, value] : options.numbers) writer.Number(key, value);
+  for (const auto& [key, value] : options.fractions) writer.Fraction(key, value);
   for (const auto& [key, value] : options.flags)
     gguf_set_val_bool(writer.file(), key.c_str(), value);
   for (const std::string& key : options.without) gguf_remove_key(writer.file(), key.c_str());
   const std::string& name = options.architecture;
-  if (name == "llama" || name == "qwen2" || name == "qwen3")
+  if (name == "llama" || name == "qwen2" || name == "qwen3" || name == "cohere2")
     WriteTensors(writer, options, vocabulary);
   writer.Save(path);
 }
@@ -290,6 +292,7 @@ void WriteTinyHead(const std::string& path, const std::string& target,
   if (options.draft_vocabulary > 0) writer.Map("d2t", options.first_target_token, outputs);
   WriteLayer(writer, "blk.0.", sizes, 2 * options.embedding, GGML_TYPE_F32);
   writer.Ones("blk.0.attn_norm_2.weight", options.embedding);
+  writer.Ones("blk.0.ffn_norm.weight", options.embedding);
   writer.Save(path);
 }
 

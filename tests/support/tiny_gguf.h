@@ -32,6 +32,7 @@ struct TinyModelOptions {
   // Keys to set or replace, the "<architecture>." included, and keys to leave out.
   std::map<std::string, std::string> texts = {};
   std::map<std::string, uint32_t> numbers = {};
+  std::map<std::string, float> fractions = {};
   std::map<std::string, bool> flags = {};
   std::vector<std::string> without = {};
 };

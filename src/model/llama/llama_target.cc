@@ -25,7 +25,6 @@ LlamaTarget::LlamaTarget(Parts parts)
       context_(std::move(parts.context)),
       tokenizer_(*model_),
       info_(std::move(parts.info)),
-      min_rows_(parts.min_rows),
       log_(std::move(parts.log)) {}
 
 void LlamaTarget::SetGuarantee(Guarantee guarantee, std::string reason) {
@@ -34,9 +33,9 @@ void LlamaTarget::SetGuarantee(Guarantee guarantee, std::string reason) {
 }
 
 void LlamaTarget::SetMinRows(int rows) {
-  info_.context_size += min_rows_ - rows;
-  info_.max_rows += min_rows_ - rows;
-  min_rows_ = rows;
+  info_.context_size += info_.min_rows - rows;
+  info_.max_rows += info_.min_rows - rows;
+  info_.min_rows = rows;
 }
 
 void LlamaTarget::Forward(std::span<const Row> rows) {
@@ -73,7 +72,7 @@ void LlamaTarget::Prefill(std::span<const Token> tokens, int first, SequenceId s
   for (int start = 0; start < count;) {
     int end = std::min(count, start + info_.max_rows);
     // No border that leaves fewer than min_rows for the last forward.
-    if (end < count && count - end < min_rows_) end = count - min_rows_;
+    if (end < count && count - end < info_.min_rows) end = count - info_.min_rows;
     batch_.Clear();
     for (int i = start; i < end; ++i)
       batch_.Add(Index(tokens[i]), first + i, {&id, 1}, /*output=*/false);
@@ -85,12 +84,12 @@ void LlamaTarget::Prefill(std::span<const Token> tokens, int first, SequenceId s
 
 void LlamaTarget::AddCompanions() {
   const llama_seq_id companion = info_.max_sequences;
-  for (int i = 0; batch_.rows() < min_rows_; ++i) {
+  for (int i = 0; batch_.rows() < info_.min_rows; ++i) {
     batch_.Add(/*token=*/0, /*position=*/i, {&companion, 1}, /*output=*/false);
   }
   int outputs = batch_.outputs();
   if (outputs == 0) return;
-  for (int row = batch_.rows() - 1; outputs < min_rows_; --row) {
+  for (int row = batch_.rows() - 1; outputs < info_.min_rows; --row) {
     if (batch_.output(row)) continue;
     batch_.SetOutput(row);
     ++outputs;
@@ -101,7 +100,7 @@ void LlamaTarget::Run() {
   const LogScope log(log_);
   const int rows = batch_.rows();
   const int code = llama_decode(context_.get(), batch_.View());
-  if (min_rows_ > 1)
+  if (info_.min_rows > 1)
     llama_memory_seq_rm(llama_get_memory(context_.get()), info_.max_sequences, 0, -1);
   Check(code != 1, "a forward without free cells for its rows");
   if (code != 0) {

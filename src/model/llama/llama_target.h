@@ -28,10 +28,9 @@ class LlamaTarget final : public TargetModel {
     LlamaModelPtr model;
     LlamaContextPtr context;  // of the model; n_seq_max is info.max_sequences + 1
     ModelInfo info;
-    int min_rows = 1;
     LogSink log;
   };
-  // REQUIRES: info.max_rows >= 2 * min_rows; the context has min_rows - 1 cells more than
+  // REQUIRES: info.max_rows >= 2 * info.min_rows; the context has info.min_rows - 1 cells more than
   // info.context_size.
   explicit LlamaTarget(Parts parts);
 
@@ -70,7 +69,6 @@ class LlamaTarget final : public TargetModel {
   LlamaContextPtr context_;
   LlamaTokenizer tokenizer_;
   ModelInfo info_;
-  int min_rows_;
   LogSink log_;
 
   RowBatch batch_;

@@ -141,6 +141,7 @@ void LlamaTokenizer::ChooseTemplate(const llama_model& model) {
 }
 
 std::vector<Token> LlamaTokenizer::Tokenize(std::string_view text, bool control_words) const {
+  if (text.empty()) return {};
   Check(text.size() < static_cast<size_t>(std::numeric_limits<int32_t>::max()),
         "text too long for the tokenizer");
   std::vector<llama_token> tokens(text.size() + 8);
@@ -212,21 +213,27 @@ std::vector<std::pair<size_t, size_t>> LlamaTokenizer::FindControlWords(
 // by a mark before the template is applied; then the text between marks is encoded as a prompt and
 // the words as text.
 std::vector<Token> LlamaTokenizer::EncodeChat(const std::vector<ChatTurn>& turns) const {
-  std::vector<std::string> words;
+  std::vector<std::string> words;  // by number of their mark
   const Marks marks(turns);
   std::vector<ChatTurn> marked;
   for (const ChatTurn& turn : turns) {
     ChatTurn& copy = marked.emplace_back(ChatTurn{turn.role, ""});
     size_t end = 0;
     for (const auto& [start, length] : FindControlWords(turn.content)) {
-      copy.content.append(turn.content, end, start - end).append(marks.Mark(words.size()));
-      words.push_back(turn.content.substr(start, length));
+      const std::string word = turn.content.substr(start, length);
+      const size_t number = std::find(words.begin(), words.end(), word) - words.begin();
+      if (number == words.size()) words.push_back(word);
+      copy.content.append(turn.content, end, start - end).append(marks.Mark(number));
       end = start + length;
     }
     copy.content.append(turn.content, end);
   }
   if (words.empty()) return EncodePrompt(ApplyChatTemplate(turns));
 
+  std::vector<std::vector<Token>> word_tokens;
+  for (const std::string& word : words) {
+    word_tokens.push_back(TokenizeContinuation(word, /*control_words=*/false));
+  }
   const std::string text = ApplyChatTemplate(marked);
   Marks::Found mark = marks.Find(text, 0);
   std::vector<Token> tokens = Tokenize(text.substr(0, mark.begin), /*control_words=*/true);
@@ -234,7 +241,7 @@ std::vector<Token> LlamaTokenizer::EncodeChat(const std::vector<ChatTurn>& turns
     tokens.insert(tokens.end(), more.begin(), more.end());
   };
   while (mark.begin != std::string::npos) {
-    append(TokenizeContinuation(words[mark.number], /*control_words=*/false));
+    append(word_tokens[mark.number]);
     const Marks::Found next = marks.Find(text, mark.end);
     append(
         TokenizeContinuation(text.substr(mark.end, next.begin - mark.end), /*control_words=*/true));

@@ -71,16 +71,16 @@ class TargetLoader {
     auto header = GgufHeader::Read("model", options_.path);
     if (!header) return header.error();
     if (Status status = CheckArchitecture(*header, options_.path); !status) return status.error();
-    settings_ = ChooseSettings(*header);
-    ChooseContextSize(*header);
     devices_ = Accelerators();
+    settings_ = ChooseSettings(*header, !devices_.empty());
+    ChooseContextSize(*header);
     if (Status status = CheckMemory(*header); !status) return status.error();
     if (Status status = LoadModel(); !status) return status.error();
     if (Status status = CheckModel(); !status) return status.error();
     if (Status status = MakeContext(); !status) return status.error();
     ModelInfo info = DescribeModel(*header);
-    auto target = std::make_unique<LlamaTarget>(LlamaTarget::Parts{
-        std::move(model_), std::move(context_), std::move(info), settings_.min_rows, options_.log});
+    auto target = std::make_unique<LlamaTarget>(
+        LlamaTarget::Parts{std::move(model_), std::move(context_), std::move(info), options_.log});
     const std::string& note = target->llama_tokenizer().template_note();
     if (!note.empty()) Warn(note);
     TestTarget(*target, header->weight_bytes());
@@ -115,15 +115,17 @@ class TargetLoader {
 
   Status CheckMemory(const GgufHeader& header) {
     const size_t free = FreeMemory(devices_);
-    const size_t cells = CellBytes(header, settings_.cache_types[0]) * context_size_;
     const size_t weights = header.weight_bytes();
-    if (free == 0 || weights + cells <= free) return {};
+    const size_t cells = CellBytes(header, settings_.cache_types[0]) * context_size_;
+    // Mostly two buffers for the logits of the largest forward.
+    const size_t work = 2 * sizeof(float) * kMaxRows * header.ArraySize("tokenizer.ggml.tokens");
+    if (free == 0 || weights + cells + work <= free) return {};
     return Unavailable(
-        fmt::format("'{}' needs {} of memory for its weights and {} for {} cells, {} has {} free; "
-                    "use a smaller context, a smaller "
-                    "quantisation or a smaller model",
+        fmt::format("'{}' needs {} of memory for its weights, {} for {} cells and {} to work in, "
+                    "{} has {} free; use a smaller context, a "
+                    "smaller quantisation or a smaller model",
                     options_.path, Gibibytes(weights), Gibibytes(cells), context_size_,
-                    DeviceNames(devices_), Gibibytes(free)));
+                    Gibibytes(work), DeviceNames(devices_), Gibibytes(free)));
   }
 
   Status LoadModel() {
@@ -189,13 +191,17 @@ class TargetLoader {
       context_.reset(llama_init_from_model(model_.get(), params));
       if (context_ == nullptr) continue;
       types_ = types;
+      if (types.k != settings_.cache_types[0].k || types.v != settings_.cache_types[0].v) {
+        Warn(fmt::format("libllama refuses the usual cache types; using K {}, V {}",
+                         ggml_type_name(types.k), ggml_type_name(types.v)));
+      }
       return {};
     }
     return Failure("gets no context", "use a smaller context, or another model");
   }
 
   ModelInfo DescribeModel(const GgufHeader& header) const {
-    const llama_model* model = this->model_.get();
+    const llama_model* model = model_.get();
     ModelInfo info;
     info.name = header.Text("general.name");
     info.architecture = header.architecture();
@@ -207,6 +213,8 @@ class TargetLoader {
     info.layers = llama_model_n_layer(model);
     info.context_size = static_cast<int>(llama_n_ctx(context_.get())) - (settings_.min_rows - 1);
     info.max_rows = static_cast<int>(llama_n_ubatch(context_.get())) - (settings_.min_rows - 1);
+    info.min_rows = settings_.min_rows;
+    info.threads = threads_;
     info.max_sequences = kMaxSequences;
     info.cell_bytes = CellBytes(header, types_);
     return info;

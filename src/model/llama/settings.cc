@@ -51,8 +51,12 @@ Status Refuse(const std::string& path, std::string_view why, std::string_view re
 
 }  // namespace
 
-TargetSettings ChooseSettings(const GgufHeader& header) {
+TargetSettings ChooseSettings(const GgufHeader& header, bool accelerated) {
   TargetSettings settings;
+  if (accelerated) {
+    settings.cache_types = {{GGML_TYPE_F16, GGML_TYPE_F16}};
+    return settings;
+  }
   for (const GgufTensor& tensor : header.tensors()) {
     if (!IsMultiplied(header, tensor)) continue;
     if (IsFloat(tensor.type)) {

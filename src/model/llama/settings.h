@@ -28,7 +28,9 @@ struct TargetSettings {
   int min_rows = 1;
 };
 
-TargetSettings ChooseSettings(const GgufHeader& header);
+// On an accelerator (`accelerated`) none of this makes rows equal. There llama.cpp's usual types
+// are the ones with kernels: for a mixed cache its attention would silently run on the CPU.
+TargetSettings ChooseSettings(const GgufHeader& header, bool accelerated);
 
 // Whether libllama can run the model at all and its memory can roll a tree back, as far as the
 // header tells.

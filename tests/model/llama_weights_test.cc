@@ -115,6 +115,12 @@ testing::TinyModelOptions Model(const char* weights, const char* architecture = 
   return options;
 }
 
+testing::TinyModelOptions Experts(const char* weights) {
+  testing::TinyModelOptions options = Model(weights);
+  options.experts = 4;
+  return options;
+}
+
 testing::TinyModelOptions OneKeyHead() {
   testing::TinyModelOptions options = Model("Q8_0");
   options.kv_heads = 1;
@@ -129,20 +135,22 @@ testing::TinyModelOptions OddHeads() {
 
 INSTANTIATE_TEST_SUITE_P(
     Types, LlamaWeights,
-    ::testing::Values(Case{"Q8_0", Model("Q8_0"), 1}, Case{"Q4_0", Model("Q4_0"), 1},
-                      Case{"Q4_1", Model("Q4_1"), 1}, Case{"Q5_0", Model("Q5_0"), 1},
-                      Case{"Q5_1", Model("Q5_1"), 1}, Case{"MXFP4", Model("MXFP4"), 1},
-                      Case{"F32", Model("F32"), 2}, Case{"F16", Model("F16"), 2},
-                      Case{"BF16", Model("BF16"), 2}, Case{"Q2_K", Model("Q2_K"), 1},
-                      Case{"Q3_K", Model("Q3_K"), 1}, Case{"Q4_K", Model("Q4_K"), 1},
-                      Case{"Q5_K", Model("Q5_K"), 1}, Case{"Q6_K", Model("Q6_K"), 1},
-                      Case{"IQ4_XS", Model("IQ4_XS"), 1},
-                      // Not in the rules: the self-test finds that it needs a companion.
-                      Case{"IQ4_NL", Model("IQ4_NL"), 2}, Case{"Qwen2", Model("Q8_0", "qwen2"), 1},
-                      Case{"Qwen2F16", Model("F16", "qwen2"), 2},
-                      Case{"Qwen3", Model("Q8_0", "qwen3"), 1},
-                      Case{"Qwen3Q4_K", Model("Q4_K", "qwen3"), 1},
-                      Case{"OneKeyHead", OneKeyHead(), 2}, Case{"OddHeads", OddHeads(), 1}),
+    ::testing::Values(
+        Case{"Q8_0", Model("Q8_0"), 1}, Case{"Q4_0", Model("Q4_0"), 1},
+        Case{"Q4_1", Model("Q4_1"), 1}, Case{"Q5_0", Model("Q5_0"), 1},
+        Case{"Q5_1", Model("Q5_1"), 1}, Case{"MXFP4", Model("MXFP4"), 1},
+        Case{"F32", Model("F32"), 2}, Case{"F16", Model("F16"), 2}, Case{"BF16", Model("BF16"), 2},
+        Case{"Q2_K", Model("Q2_K"), 1}, Case{"Q3_K", Model("Q3_K"), 1},
+        Case{"Q4_K", Model("Q4_K"), 1}, Case{"Q5_K", Model("Q5_K"), 1},
+        Case{"Q6_K", Model("Q6_K"), 1}, Case{"IQ4_XS", Model("IQ4_XS"), 1},
+        // Not in the rules: the self-test finds that it needs a companion.
+        Case{"IQ4_NL", Model("IQ4_NL"), 2}, Case{"Qwen2", Model("Q8_0", "qwen2"), 1},
+        Case{"Qwen2F16", Model("F16", "qwen2"), 2}, Case{"Qwen3", Model("Q8_0", "qwen3"), 1},
+        Case{"Qwen3Q4_K", Model("Q4_K", "qwen3"), 1}, Case{"OneKeyHead", OneKeyHead(), 2},
+        Case{"OddHeads", OddHeads(), 1},
+        // The router's weights are floats.
+        Case{"ExpertsQ8_0", Experts("Q8_0"), 2}, Case{"ExpertsQ4_0", Experts("Q4_0"), 2},
+        Case{"ExpertsQ4_K", Experts("Q4_K"), 2}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

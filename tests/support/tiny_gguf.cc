@@ -86,13 +86,16 @@ class Writer {
     Add(name, tensor);
   }
 
-  // Random, scaled so that a product keeps the size of its input.
-  void Matrix(const std::string& name, int64_t inputs, int64_t outputs, ggml_type type) {
-    std::vector<float> values(inputs * outputs);
+  // Random, scaled so that a product keeps the size of its input; `copies` of it one behind the
+  // other.
+  void Matrix(const std::string& name, int64_t inputs, int64_t outputs, ggml_type type,
+              int64_t copies = 1) {
+    const int64_t rows = outputs * copies;
+    std::vector<float> values(inputs * rows);
     std::normal_distribution<float> normal(0.0f, 1.0f / std::sqrt(static_cast<float>(inputs)));
     for (float& value : values) value = normal(random_);
-    ggml_tensor* tensor = ggml_new_tensor_2d(tensors_.get(), type, inputs, outputs);
-    ggml_quantize_chunk(type, values.data(), tensor->data, 0, outputs, inputs, nullptr);
+    ggml_tensor* tensor = ggml_new_tensor_3d(tensors_.get(), type, inputs, outputs, copies);
+    ggml_quantize_chunk(type, values.data(), tensor->data, 0, rows, inputs, nullptr);
     Add(name, tensor);
   }
 
@@ -185,7 +188,7 @@ int WriteSentencePieces(Writer& writer) {
 }
 
 struct LayerSizes {
-  int embedding, heads, kv_heads, feed_forward;
+  int embedding, heads, kv_heads, feed_forward, experts;
   int head() const { return embedding / heads; }
 };
 
@@ -199,6 +202,10 @@ void WriteSizes(Writer& writer, const std::string& architecture, int layers, int
   writer.Number(prefix + "attention.head_count", sizes.heads);
   writer.Number(prefix + "attention.head_count_kv", sizes.kv_heads);
   writer.Number(prefix + "rope.dimension_count", sizes.head());
+  if (sizes.experts > 0) {
+    writer.Number(prefix + "expert_count", sizes.experts);
+    writer.Number(prefix + "expert_used_count", 2);
+  }
   writer.Fraction(prefix + "attention.layer_norm_rms_epsilon", 1e-5f);
   writer.Fraction(prefix + "rope.freq_base", 10000.0f);
 }
@@ -212,13 +219,18 @@ void WriteLayer(Writer& writer, const std::string& prefix, const LayerSizes& siz
   writer.Matrix(prefix + "attn_k.weight", inputs, key_width, type);
   writer.Matrix(prefix + "attn_v.weight", inputs, key_width, type);
   writer.Matrix(prefix + "attn_output.weight", sizes.embedding, sizes.embedding, type);
-  writer.Matrix(prefix + "ffn_gate.weight", sizes.embedding, sizes.feed_forward, type);
-  writer.Matrix(prefix + "ffn_up.weight", sizes.embedding, sizes.feed_forward, type);
-  writer.Matrix(prefix + "ffn_down.weight", sizes.feed_forward, sizes.embedding, type);
+  const std::string kind = sizes.experts > 0 ? "_exps.weight" : ".weight";
+  const int copies = std::max(sizes.experts, 1);
+  if (sizes.experts > 0)
+    writer.Matrix(prefix + "ffn_gate_inp.weight", sizes.embedding, sizes.experts, GGML_TYPE_F32);
+  writer.Matrix(prefix + "ffn_gate" + kind, sizes.embedding, sizes.feed_forward, type, copies);
+  writer.Matrix(prefix + "ffn_up" + kind, sizes.embedding, sizes.feed_forward, type, copies);
+  writer.Matrix(prefix + "ffn_down" + kind, sizes.feed_forward, sizes.embedding, type, copies);
 }
 
 void WriteTensors(Writer& writer, const TinyModelOptions& options, int vocabulary) {
-  const LayerSizes sizes{options.embedding, options.heads, options.kv_heads, options.feed_forward};
+  const LayerSizes sizes{options.embedding, options.heads, options.kv_heads, options.feed_forward,
+                         options.experts};
   const ggml_type type = TypeByName(options.weights);
   writer.Matrix("token_embd.weight", options.embedding, vocabulary, type);
   writer.Ones("output_norm.weight", options.embedding);
@@ -246,8 +258,9 @@ void WriteTinyModel(const std::string& path, const TinyModelOptions& options) {
   writer.Text("general.type", "model");
   writer.Text("general.architecture", options.architecture);
   writer.Text("general.name", "tiny " + options.architecture);
-  WriteSizes(writer, options.architecture, options.layers, options.context,
-             {options.embedding, options.heads, options.kv_heads, options.feed_forward});
+  WriteSizes(
+      writer, options.architecture, options.layers, options.context,
+      {options.embedding, options.heads, options.kv_heads, options.feed_forward, options.experts});
   const int vocabulary = options.vocabulary == TinyVocabulary::kBytePairs
                              ? WriteBytePairs(writer)
                              : WriteSentencePieces(writer);
@@ -277,7 +290,8 @@ void WriteTinyHead(const std::string& path, const std::string& target,
   const auto vocabulary = static_cast<int>(
       gguf_get_arr_n(source.get(), gguf_find_key(source.get(), "tokenizer.ggml.tokens")));
   writer.Text("general.architecture", "eagle3");
-  const LayerSizes sizes{options.embedding, options.heads, options.kv_heads, options.feed_forward};
+  const LayerSizes sizes{options.embedding, options.heads, options.kv_heads, options.feed_forward,
+                         /*experts=*/0};
   WriteSizes(writer, "eagle3", /*layers=*/1, /*context=*/4096, sizes);
   writer.Number("eagle3.vocab_size", vocabulary);
   writer.Number("eagle3.target_hidden_size", options.target_hidden);

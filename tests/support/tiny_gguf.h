@@ -26,6 +26,7 @@ struct TinyModelOptions {
   int heads = 4;
   int kv_heads = 2;
   int feed_forward = 512;
+  int experts = 0;  // 0: none; otherwise 2 of them are used a token
   int context = 2048;
   bool tied_output = false;  // no output matrix of its own
   uint32_t seed = 1;

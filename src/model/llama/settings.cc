@@ -15,7 +15,8 @@ bool IsFloat(ggml_type type) {
 
 // Types whose products are the same for one row and for several, repacked or not.
 bool IsRowInvariant(ggml_type type) {
-  return type == GGML_TYPE_Q8_0 || type == GGML_TYPE_Q4_0 || type == GGML_TYPE_Q4_1;
+  return type == GGML_TYPE_Q8_0 || type == GGML_TYPE_Q4_0 || type == GGML_TYPE_Q4_1 ||
+         type == GGML_TYPE_Q5_0 || type == GGML_TYPE_Q5_1;
 }
 
 // Whether rows are multiplied with the tensor. The embedding table is only looked up where there is

@@ -177,6 +177,13 @@ const Case kCases[] = {
        return TinyModel(d, WithNumbers({{"llama.expert_used_count", 4}}));
      },
      "llama.expert_used_count", "convert the model again"},
+    {"NegativeEpsilon",
+     [](const TempDir& d) {
+       return TinyModel(d, {.fractions = {{"llama.attention.layer_norm_rms_epsilon", -1.0f}}});
+     },
+     "llama.attention.layer_norm_rms_epsilon", "convert the model again"},
+    {"RepeatedToken", [](const TempDir& d) { return TinyModel(d, {.repeat_token = true}); },
+     "has the token '", "convert the model again"},
     {"MoreLayersThanTensors",
      [](const TempDir& d) {
        return TinyModel(d, WithNumbers({{"llama.block_count", 3}}));

@@ -142,7 +142,7 @@ int WriteVocabulary(Writer& writer, const std::string& model,
   return static_cast<int>(tokens.size());
 }
 
-int WriteBytePairs(Writer& writer) {
+int WriteBytePairs(Writer& writer, bool repeat_token) {
   std::vector<std::string> tokens = {"<|endoftext|>", "<|im_start|>", "<|im_end|>"};
   std::vector<int32_t> types(tokens.size(), kControl);
   for (int byte = 0; byte < 256; ++byte) tokens.push_back(ByteSymbol(byte));
@@ -154,6 +154,7 @@ int WriteBytePairs(Writer& writer) {
     token.erase(token.find(' ', 1), 1);
     tokens.push_back(token);
   }
+  if (repeat_token) tokens.back() = tokens[tokens.size() - 2];
   types.resize(tokens.size(), kNormal);
   writer.Text("tokenizer.ggml.pre", "gpt-2");
   writer.Texts("tokenizer.ggml.merges", merges);
@@ -262,7 +263,7 @@ void WriteTinyModel(const std::string& path, const TinyModelOptions& options) {
       writer, options.architecture, options.layers, options.context,
       {options.embedding, options.heads, options.kv_heads, options.feed_forward, options.experts});
   const int vocabulary = options.vocabulary == TinyVocabulary::kBytePairs
-                             ? WriteBytePairs(writer)
+                             ? WriteBytePairs(writer, options.repeat_token)
                              : WriteSentencePieces(writer);
   if (!options.chat_template.empty()) writer.Text("tokenizer.chat_template", options.chat_template);
   for (const auto& [key, value] : options.texts) writer.Text(key, value);

@@ -30,6 +30,7 @@ struct TinyModelOptions {
   int context = 2048;
   bool tied_output = false;  // no output matrix of its own
   uint32_t seed = 1;
+  bool repeat_token = false;  // the last token of the vocabulary is the one before it again
   // Keys to set or replace, the "<architecture>." included, and keys to leave out.
   std::map<std::string, std::string> texts = {};
   std::map<std::string, uint32_t> numbers = {};

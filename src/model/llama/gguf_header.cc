@@ -191,6 +191,28 @@ std::optional<bool> GgufHeader::Flag(const std::string& key) const {
   return gguf_get_val_bool(header_.get(), id);
 }
 
+std::optional<double> GgufHeader::Fraction(const std::string& key) const {
+  const int64_t id = gguf_find_key(header_.get(), key.c_str());
+  if (id < 0) return std::nullopt;
+  const gguf_type type = gguf_get_kv_type(header_.get(), id);
+  if (type == GGUF_TYPE_FLOAT32) return gguf_get_val_f32(header_.get(), id);
+  if (type == GGUF_TYPE_FLOAT64) return gguf_get_val_f64(header_.get(), id);
+  return std::nullopt;
+}
+
+std::vector<std::string_view> GgufHeader::Texts(const std::string& key) const {
+  const int64_t id = gguf_find_key(header_.get(), key.c_str());
+  if (id < 0 || gguf_get_kv_type(header_.get(), id) != GGUF_TYPE_ARRAY ||
+      gguf_get_arr_type(header_.get(), id) != GGUF_TYPE_STRING) {
+    return {};
+  }
+  std::vector<std::string_view> texts;
+  for (size_t i = 0; i < gguf_get_arr_n(header_.get(), id); ++i) {
+    texts.emplace_back(gguf_get_arr_str(header_.get(), id, i));
+  }
+  return texts;
+}
+
 int64_t GgufHeader::ArraySize(const std::string& key) const {
   const int64_t id = gguf_find_key(header_.get(), key.c_str());
   if (id < 0 || gguf_get_kv_type(header_.get(), id) != GGUF_TYPE_ARRAY) return 0;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -37,7 +38,10 @@ class GgufHeader {
   std::optional<int64_t> Integer(const std::string& key) const;
   std::vector<int64_t> Integers(
       const std::string& key) const;  // of an array, or of a single number
+  std::optional<double> Fraction(const std::string& key) const;
   std::optional<bool> Flag(const std::string& key) const;
+  std::vector<std::string_view> Texts(
+      const std::string& key) const;  // of an array; belong to the header
   // Elements of an array of any type; 0 if it is absent.
   int64_t ArraySize(const std::string& key) const;
 

@@ -64,7 +64,7 @@ class HeadLoader {
           "needs; run without --head",
           target_.info().architecture));
     }
-    return CheckSizes(header, options_.path);
+    return CheckValues(header, options_.path);
   }
 
   Error Misfit(const std::string& what) const {

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <unordered_set>
+
+#include "base/utf8.h"
 
 namespace schemafill {
 namespace {
@@ -48,6 +51,28 @@ LayerShape ShapeOfLayer(const GgufHeader& header, size_t layer) {
 
 Status Refuse(const std::string& path, std::string_view why, std::string_view remedy) {
   return Unavailable(fmt::format("'{}' {}; {}", path, why, remedy));
+}
+
+// The first of the keys of sizes whose value is missing or out of range, without the architecture;
+// empty if all are fine.
+std::string UnusableSize(const GgufHeader& header) {
+  const int64_t layers = header.Size("block_count").value_or(0);
+  if (layers < 1 || layers > 512) return "block_count";
+  const int64_t embedding = header.Size("embedding_length").value_or(0);
+  if (embedding < 1 || embedding > (1 << 20)) return "embedding_length";
+  const std::vector<int64_t> heads = header.Sizes("attention.head_count");
+  if (heads.empty() ||
+      std::any_of(heads.begin(), heads.end(), [](int64_t n) { return n < 0 || n > 4096; })) {
+    return "attention.head_count";
+  }
+  const int64_t experts = header.Size("expert_count").value_or(0);
+  if (experts < 0 || header.Size("expert_used_count").value_or(0) > experts)
+    return "expert_used_count";
+  const LayerShape shape = ShapeOfLayer(header, 0);
+  if (shape.key_length < 1 || shape.key_length > 4096) return "attention.key_length";
+  if (header.Size("rope.dimension_count").value_or(1) > shape.key_length)
+    return "rope.dimension_count";
+  return "";
 }
 
 }  // namespace
@@ -119,32 +144,30 @@ Status CheckArchitecture(const GgufHeader& header, const std::string& path) {
     return BadInput(fmt::format(
         "'{}' has no vocabulary (tokenizer.ggml.tokens); convert the model again", path));
   }
-  return CheckSizes(header, path);
+  return CheckValues(header, path);
 }
 
-Status CheckSizes(const GgufHeader& header, const std::string& path) {
-  const int64_t layers = header.Size("block_count").value_or(0);
-  const int64_t embedding = header.Size("embedding_length").value_or(0);
-  const std::vector<int64_t> heads = header.Sizes("attention.head_count");
-  std::string wrong;
-  if (layers < 1 || layers > 512) wrong = "block_count";
-  if (embedding < 1 || embedding > (1 << 20)) wrong = "embedding_length";
-  if (heads.empty() ||
-      std::any_of(heads.begin(), heads.end(), [](int64_t n) { return n < 0 || n > 4096; })) {
-    wrong = "attention.head_count";
+Status CheckValues(const GgufHeader& header, const std::string& path) {
+  const std::string prefix = header.architecture() + ".";
+  if (const std::string key = UnusableSize(header); !key.empty()) {
+    return BadInput(fmt::format("'{}' has no usable {}{} in its header; convert the model again",
+                                path, prefix, key));
   }
-  const int64_t experts = header.Size("expert_count").value_or(0);
-  if (experts < 0 || header.Size("expert_used_count").value_or(0) > experts)
-    wrong = "expert_used_count";
-  if (wrong.empty()) {
-    const LayerShape shape = ShapeOfLayer(header, 0);
-    if (shape.key_length < 1 || shape.key_length > 4096) wrong = "attention.key_length";
-    if (header.Size("rope.dimension_count").value_or(1) > shape.key_length)
-      wrong = "rope.dimension_count";
+  for (const std::string key :
+       {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
+    const std::optional<double> epsilon = header.Fraction(prefix + key);
+    if (!epsilon || *epsilon >= 0) continue;
+    return BadInput(fmt::format("'{}' has no usable {}{} in its header; convert the model again",
+                                path, prefix, key));
   }
-  if (wrong.empty()) return {};
-  return BadInput(fmt::format("'{}' has no usable {}.{} in its header; convert the model again",
-                              path, header.architecture(), wrong));
+  std::unordered_set<std::string_view> seen;
+  for (const std::string_view token : header.Texts("tokenizer.ggml.tokens")) {
+    if (token.empty() || seen.insert(token).second) continue;
+    return BadInput(
+        fmt::format("'{}' has the token '{}' twice in its vocabulary; convert the model again",
+                    path, ReplaceInvalidUtf8(token)));
+  }
+  return {};
 }
 
 size_t CellBytes(const GgufHeader& header, const CacheTypes& types) {

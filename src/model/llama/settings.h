@@ -36,8 +36,9 @@ TargetSettings ChooseSettings(const GgufHeader& header, bool accelerated);
 // header tells.
 Status CheckArchitecture(const GgufHeader& header, const std::string& path);
 
-// Sizes on which libllama ends the process instead of refusing the file. Part of CheckArchitecture.
-Status CheckSizes(const GgufHeader& header, const std::string& path);
+// Values on which libllama ends the process instead of refusing the file. Part of
+// CheckArchitecture.
+Status CheckValues(const GgufHeader& header, const std::string& path);
 
 // Bytes of K and V for one cell over all layers.
 size_t CellBytes(const GgufHeader& header, const CacheTypes& types);

@@ -99,6 +99,15 @@ class Step:
 COUNTER = re.compile(r"\[(\d+)/(\d+)\]")
 
 
+def run_download(command, log, step, env, unit="steps", attempts=3):
+    """run_logged for pip, again if it failed before anything was compiled: pip does not resume a broken download."""
+    for attempt in range(1, attempts + 1):
+        code = run_logged(command, log, step, env, unit)
+        if code == 0 or attempt == attempts or COUNTER.search(log.read_text(errors="replace")):
+            return code
+        time.sleep(2 * attempt)
+
+
 def run_logged(command, log, step, env=None, unit="steps"):
     """Runs a command with its output in `log`. Lines with "[n/total]" move the step's counter. Returns the exit code."""
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -215,7 +224,7 @@ def python_packages(step):
         raise SetupError("could not make the virtual environment .venv/",
                          "remove .venv/ and try again; on Debian `apt-get install python3-venv` must be done", log)
     pip = [str(VENV_PYTHON), "-m", "pip", "install", "--no-deps", "-r", str(requirements)]
-    if run_logged(pip, log, step, clean_env()) != 0:
+    if run_download(pip, log, step, clean_env()) != 0:
         raise SetupError("pip could not install tools/requirements.txt",
                          "see the end of the log: most often the network (PIP_INDEX_URL names another index)", log)
     write_stamp(stamp, key)
@@ -288,7 +297,7 @@ def build_wheel(step, options, folder):
         shutil.rmtree(killed, ignore_errors=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=prefix) as temporary:
         # --no-cache-dir: pip's own cache of wheels knows neither our options nor this CPU.
-        code = run_logged(
+        code = run_download(
             [str(VENV_PYTHON), "-m", "pip", "wheel", "-v", "--no-deps", "--no-cache-dir",
              "--no-binary", "llama-cpp-python", "-w", temporary, LLAMA_PACKAGE],
             log, step, env, unit="files compiled")

@@ -41,7 +41,7 @@ class SetupTest(unittest.TestCase):
             self.builds += 1
             return code
         self.builds = 0
-        return mock.patch.object(setup, "run_logged", run)
+        return mock.patch.object(setup, "run_download", run)
 
     def test_key_follows_version_options_and_cpu(self):
         key = setup.llama_key("-DA=ON")
@@ -77,6 +77,15 @@ class SetupTest(unittest.TestCase):
         self.assertEqual([call.args[0] for call in count.call_args_list], ["[1/3] files", "[2/3] files"])
         self.assertIn("[2/3] cc y.c\nb\n", log.read_text())
         self.assertEqual(setup.run_logged(["/no/such/program"], log, self.step), 127)
+
+    def test_broken_download_is_tried_again_but_no_broken_compilation(self):
+        for line, tries in [("Connection reset", 3), ("[2/144] cc x.c: error", 1)]:
+            log = self.folder / f"{tries}.log"
+            command = [sys.executable, "-c", f"print({line!r}); raise SystemExit(1)"]
+            with mock.patch.object(setup.time, "sleep"):
+                code, _ = quietly(setup.run_download, command, log, self.step, None)
+            self.assertEqual(code, 1)
+            self.assertEqual(log.read_text().splitlines().count(line), tries)
 
     def test_missing_packages_without_root_print_the_command(self):
         with mock.patch.object(setup, "missing_packages", lambda names: ["g++", "cmake"]), \

@@ -1,6 +1,7 @@
 #include "draft/pieces.h"
 
 #include <algorithm>
+#include <array>
 
 #include "draft/values.h"
 #include "json/json.h"
@@ -21,6 +22,15 @@ constexpr double kListEnds = 0.8;
 constexpr double kUnknownEnds = 0.4;  // a begun value that nothing explains ends here
 constexpr size_t kManyCalls = 8;
 constexpr size_t kMaxNames = 6;
+
+// Lengths of the answer's end that are looked for earlier in the answer, and how likely it goes on
+// as it did there.
+struct Repetition {
+  size_t length;
+  double probability;
+};
+constexpr std::array kRepetitions = {Repetition{40, 0.95}, Repetition{20, 0.85},
+                                     Repetition{10, 0.5}};
 
 // Shortest typed prose that is looked up, and how much is copied at once.
 constexpr size_t kMinProseMatch = 8;
@@ -56,6 +66,7 @@ class Automaton {
       case Place::kElsewhere:
         break;
     }
+    if (Unguided()) RepeatAnswer();
     return std::move(pieces_);
   }
 
@@ -95,6 +106,36 @@ class Automaton {
       return;
     }
     CopyProse();
+  }
+
+  // Whether neither format nor schema say what comes: in text that is no call, in fields that the
+  // tool doesn't have, in lists.
+  bool Unguided() const {
+    if (json_.closed() || answer_.place() == Place::kProse) return false;
+    if (answer_.place() != Place::kArguments) return answer_.place() == Place::kElsewhere;
+    if (!json_.frames().back().is_object) return true;
+    const SchemaNode* container = Container();
+    const bool at_value = json_.anchor() == Anchor::kColon;
+    return container == nullptr ||
+           (at_value && Child(*container, json_.frames().back()) == nullptr);
+  }
+
+  // Text that nothing guides tends to repeat itself; small models get caught in it.
+  void RepeatAnswer() {
+    const std::string& text = answer_.text();
+    for (const auto& [length, probability] : kRepetitions) {
+      if (text.size() <= length) continue;
+      const size_t tail = text.size() - length;
+      const size_t at = text.rfind(std::string_view(text).substr(tail), tail - 1);
+      if (at == std::string::npos) continue;
+      const std::string copy = text.substr(at + length, kProseCopy);
+      JsonCursor next = json_;
+      next.Feed(copy);
+      if (next.anchor() == Anchor::kBroken && json_.anchor() != Anchor::kBroken) return;
+      for (Piece& piece : pieces_) piece.probability *= 1 - probability;
+      pieces_.push_back({copy, probability, PieceKind::kCopy});
+      return;
+    }
   }
 
   // Longest suffix of the answer that stands in the source, and what followed it there.

@@ -31,7 +31,7 @@ enum class PieceKind : uint8_t {
   kName,      // a tool's name
   kKey,       // which field comes next, or that none does
   kValue,     // a slot's value
-  kCopy,      // continuation of prose by what stood there before
+  kCopy,      // what stood behind the same text before, where no schema guides
 };
 
 std::string_view Name(PieceKind kind);

@@ -117,6 +117,10 @@ TEST(NextPieces, TheLikeliestAndTheOthers) {
        R"({"name": "get_weather", "arguments": {"city":)",
        {" \"Paris\""}},
       {"a bare list", R"([{"name": "get_weather", "parameters": {"city":)", {" \"Paris\""}},
+      {"a list of an unknown field that repeats itself",
+       R"({"other": [10, 20, 30, 40, 10, 20, 30, 4)",
+       {"0, 10, 20, 30, 4"}},
+      {"broken text that repeats itself", "{oops oops and again and again and", {" again and"}},
       {"prose that copies", "I looked at the weather in", {" Paris for 3 days, and"}},
   });
   const DraftInputs inputs(kWeatherTools, kWeatherText);
@@ -199,6 +203,7 @@ TEST(NextPieces, OfAnyAnswer) {
       ASSERT_TRUE(!piece.text.empty() || piece.ends_scalar) << text;
       Answer next = answer;
       next.Feed(piece.text);
+      if (answer.json().anchor() == Anchor::kBroken) continue;  // what follows is only repeated
       ASSERT_NE(next.json().anchor(), Anchor::kBroken) << text << " --- " << piece.text;
     }
     ASSERT_LE(sum, 1 + 1e-9) << text;

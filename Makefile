@@ -20,7 +20,8 @@ setup:  ## install packages, build llama.cpp's library, make the default model (
 build: setup  ## build build/schemafill (default)
 	@tools/build.sh release $(JOBS)
 
-demo: build  ## run the demonstration
+demo: setup  ## build the program alone and run the demonstration
+	@tools/build.sh release $(JOBS) schemafill_cli
 	$(DEMO)
 
 test: build  ## run every test

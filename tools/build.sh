@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Configures one of CMakePresets.json's presets if needed and builds it. usage: tools/build.sh PRESET JOBS
+# Configures one of CMakePresets.json's presets if needed and builds it. usage: tools/build.sh PRESET JOBS [TARGET]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-preset=$1 jobs=$2
+preset=$1 jobs=$2 target=${3:-all}
 dir=build
 [ "$preset" = release ] || dir=build-$preset
 log=$dir/logs/configure.log
@@ -17,7 +17,7 @@ if ! cmake --preset "$preset" >"$log" 2>&1; then
   echo "  remedy: for a missing package 'make setup'; after moving the checkout 'make clean'" >&2
   exit 1
 fi
-if ! cmake --build "$dir" -j "$jobs"; then
+if ! cmake --build "$dir" -j "$jobs" --target "$target"; then
   echo "build failed: the first error stands above" >&2
   exit 1
 fi

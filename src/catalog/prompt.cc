@@ -20,10 +20,6 @@ void AppendLine(std::string_view text, std::string& out) {
   out += text;
 }
 
-bool UsesTools(const Request& request) {
-  return !request.catalog.tools.empty() && request.tool_choice.kind != ToolChoice::Kind::kNone;
-}
-
 std::string Instruction(const Request& request) {
   std::string text(kInstruction);
   if (request.tool_choice.kind == ToolChoice::Kind::kRequired) text += " Call at least one tool.";
@@ -76,6 +72,10 @@ ChatTurn DialogueTurn(const Message& message) {
 }
 
 }  // namespace
+
+bool UsesTools(const Request& request) {
+  return !request.catalog.tools.empty() && request.tool_choice.kind != ToolChoice::Kind::kNone;
+}
 
 std::vector<ChatTurn> BuildTurns(const Request& request) {
   const bool uses_tools = UsesTools(request);

@@ -11,6 +11,10 @@
 
 namespace schemafill {
 
+// Whether the model is asked for calls; otherwise, without tools or with tool_choice none, the
+// request is plain chat.
+bool UsesTools(const Request& request);
+
 // The turns that the model reads, in this order: system (instruction, then the request's own system
 // messages), then the dialogue. For one user turn it is the prompt that the shipped adapter was
 // trained on:
@@ -27,8 +31,7 @@ namespace schemafill {
 // user turn. `tool_choice` and `parallel_tool_calls` add a sentence to the instruction where they
 // ask for anything but the default.
 //
-// Without tools, or with tool_choice none, it is plain chat: the request's own turns and nothing
-// else.
+// Plain chat is the request's own turns and nothing else.
 std::vector<ChatTurn> BuildTurns(const Request& request);
 
 struct Prompt {

@@ -27,7 +27,7 @@ int Commit(std::span<const Token> tokens, const Tokenizer& tokenizer, Session* s
     ++taken;
     if (tokenizer.IsEnd(token)) {
       session->stop = StopReason::kEnd;
-    } else if (session->answer.json().closed()) {
+    } else if (session->ends_with_object && session->answer.json().closed()) {
       session->stop = StopReason::kClosed;
     } else if (static_cast<int>(session->tokens.size()) >= session->max_tokens) {
       session->stop = StopReason::kLength;

@@ -26,6 +26,8 @@ struct Session {
   Answer answer;              // its text, as calls
   StopReason stop = StopReason::kNone;
   int max_tokens = 0;
+  // An answer in calls ends where its outer object closes. Plain chat goes on behind a brace.
+  bool ends_with_object = true;
 };
 
 // Appends verified tokens until one of them ends the answer (paper 4.2: first closed outer object,

@@ -127,6 +127,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   Session session;
   session.max_tokens = std::min(request.max_tokens.value_or(options.max_tokens),
                                 model_.info().context_size - stats.prompt_tokens);
+  session.ends_with_object = UsesTools(request);
   std::vector<Token> tokens = prompt.tokens;  // and the committed output
   while (session.stop == StopReason::kNone) {
     RoundTrace round = Round(
@@ -148,11 +149,12 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   stats.tokens = static_cast<int>(session.tokens.size());
   stats.cells = arena_.use();
   stats.total_ms = watch.ElapsedMs();
-  return Generation{.tokens = session.tokens,
-                    .text = session.answer.text(),
-                    .calls = CompleteCalls(session.answer),
-                    .stop = session.stop,
-                    .stats = stats};
+  return Generation{
+      .tokens = session.tokens,
+      .text = session.answer.text(),
+      .calls = session.ends_with_object ? CompleteCalls(session.answer) : std::vector<ToolCall>(),
+      .stop = session.stop,
+      .stats = stats};
 }
 
 }  // namespace schemafill

@@ -51,7 +51,7 @@ struct GenerateStats {
 struct Generation {
   std::vector<Token> tokens;
   std::string text;
-  std::vector<ToolCall> calls;  // the complete ones; empty for an answer in prose
+  std::vector<ToolCall> calls;  // the complete ones; empty for prose and for plain chat
   StopReason stop = StopReason::kNone;
   GenerateStats stats;
 };

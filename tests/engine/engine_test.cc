@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -52,6 +53,43 @@ TEST(EngineTest, DearRowsAreNotDrafted) {
   EXPECT_EQ(bench.Run(scenario, options).stats.nodes, 0);
   options.preset = Preset::kPaper;
   EXPECT_GT(bench.Run(scenario, options).stats.nodes, 0);
+}
+
+// Cases list, item 19.
+TEST(EngineTest, EveryWidth) {
+  EngineBench bench;
+  const Scenario scenario = Weather();
+  bench.Script(scenario);
+  const Generation plain = bench.Run(scenario, Options(Method::kAr));
+  int forwards = plain.stats.forwards;
+  for (int width = 0; width <= 40; ++width) {
+    SCOPED_TRACE(width);
+    const Generation drafted = bench.Run(scenario, Options(Method::kSchemaFill, width));
+    ExpectSame(drafted, plain);
+    EXPECT_LE(drafted.stats.forwards, plain.stats.forwards);
+    forwards = std::min(forwards, drafted.stats.forwards);
+  }
+  EXPECT_LT(forwards, plain.stats.forwards / 4);
+}
+
+// A brace ends an answer in calls, never plain chat.
+TEST(EngineTest, PlainChatGoesOnBehindABrace) {
+  Scenario scenario = Weather();
+  scenario.text = R"({"name": "noop", "arguments": {}} is {"a": 1}} how you call it.)";
+  scenario.answer = ScenarioTokenizer()->Encode(scenario.text);
+  EngineBench bench;
+  for (const bool tools : {true, false}) {
+    for (const ToolChoice::Kind choice : {ToolChoice::Kind::kAuto, ToolChoice::Kind::kNone}) {
+      if (!tools) scenario.request.catalog = {};
+      scenario.request.tool_choice.kind = choice;
+      bench.Script(scenario);
+      const Generation want = bench.Run(scenario, Options(Method::kAr));
+      ExpectSame(bench.Run(scenario, Options(Method::kSchemaFill)), want);
+      const bool calls = tools && choice == ToolChoice::Kind::kAuto;
+      EXPECT_EQ(want.text.size() < scenario.text.size(), calls) << want.text;
+      EXPECT_EQ(Calls(want), calls ? "noop{};" : "");
+    }
+  }
 }
 
 // Cases list, item 12.

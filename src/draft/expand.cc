@@ -49,6 +49,11 @@ Draft ExpandDraft(const DraftSources& sources, const Answer& answer, const Expan
     for (const Piece& piece : NextPieces(sources, best.answer, best.reached)) {
       const double probability = best.probability * piece.probability;
       if (probability < limits.min_probability) continue;
+      const size_t room = static_cast<size_t>(limits.max_characters - best.characters);
+      if (piece.text.size() > room) {  // a long word of the request: nobody gets behind its end
+        draft.nodes.push_back({best.node, piece.text.substr(0, room), probability, piece.kind});
+        continue;
+      }
       Open next = Follow(best, piece, *sources.source);
       next.probability = probability;
       next.node = static_cast<int>(draft.nodes.size());

@@ -83,6 +83,7 @@ TEST(ExpandDraft, ParentsComeFirstAndAreLikelier) {
 
 TEST(ExpandDraft, Limits) {
   const DraftInputs inputs(kWeatherTools, kWeatherText);
+  const DraftInputs long_word(kWeatherTools, "weather in " + std::string(10'000, 'X'));
   const size_t all = Expand(inputs, "").nodes.size();
   ASSERT_GT(all, 10u);
   const Draft likely = Expand(inputs, "", {.min_probability = 0.5});
@@ -91,8 +92,14 @@ TEST(ExpandDraft, Limits) {
   const Draft few = Expand(inputs, "", {.max_nodes = 4});
   EXPECT_GE(few.nodes.size(), 4u);  // a node's alternatives come together
   EXPECT_LT(few.nodes.size(), 12u);
-  const Draft brief = Expand(inputs, "", {.max_characters = 10});
-  for (const DraftNode& node : brief.nodes) EXPECT_LT(PathText(brief, node.parent).size(), 10u);
+  for (const DraftInputs* const from : {&inputs, &long_word}) {
+    const Draft brief =
+        Expand(*from, R"({"tool_calls": [{"name": "get_weather", "arguments": {"city":)",
+               {.max_characters = 10});
+    ASSERT_GT(brief.nodes.size(), 0u);
+    for (size_t i = 0; i < brief.nodes.size(); ++i)
+      EXPECT_LE(PathText(brief, static_cast<int>(i)).size(), 10u);
+  }
 }
 
 }  // namespace

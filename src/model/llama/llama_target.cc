@@ -41,8 +41,7 @@ void LlamaTarget::SetMinRows(int rows) {
 void LlamaTarget::Forward(std::span<const Row> rows) {
   Check(!rows.empty() && static_cast<int>(rows.size()) <= info_.max_rows,
         "Forward: too many or too few rows");
-  batch_.Clear();
-  wants_logits_.clear();
+  Reset();
   std::vector<llama_seq_id> sequences;
   for (const Row& row : rows) {
     Check(!row.sequences.empty(), "Forward: a row without a sequence");
@@ -56,28 +55,33 @@ void LlamaTarget::Forward(std::span<const Row> rows) {
     batch_.Add(Index(row.token), row.position, sequences, row.wants_logits);
     wants_logits_.push_back(row.wants_logits);
   }
-  rows_ = static_cast<int>(rows.size());
-  for (std::vector<float>& layer : features_) layer.clear();
   AddCompanions();
-  Run();
+  Run(static_cast<int>(rows.size()));
+}
+
+void LlamaTarget::Reset() {
+  batch_.Clear();
+  rows_ = 0;
+  wants_logits_.clear();
+  for (std::vector<float>& layer : features_) layer.clear();
 }
 
 void LlamaTarget::Prefill(std::span<const Token> tokens, int first, SequenceId sequence) {
   CheckSequence(sequence);
+  Reset();
   const int count = static_cast<int>(tokens.size());
-  rows_ = count;
-  wants_logits_.assign(count, false);
-  for (std::vector<float>& layer : features_) layer.clear();
   const llama_seq_id id = Index(sequence);
   for (int start = 0; start < count;) {
     int end = std::min(count, start + info_.max_rows);
     // No border that leaves fewer than min_rows for the last forward.
     if (end < count && count - end < info_.min_rows) end = count - info_.min_rows;
     batch_.Clear();
-    for (int i = start; i < end; ++i)
+    for (int i = start; i < end; ++i) {
       batch_.Add(Index(tokens[i]), first + i, {&id, 1}, /*output=*/false);
+      wants_logits_.push_back(false);
+    }
     AddCompanions();
-    Run();
+    Run(end - start);
     start = end;
   }
 }
@@ -96,27 +100,22 @@ void LlamaTarget::AddCompanions() {
   }
 }
 
-void LlamaTarget::Run() {
+void LlamaTarget::Run(int rows) {
   const LogScope log(log_);
-  const int rows = batch_.rows();
   const int code = llama_decode(context_.get(), batch_.View());
-  if (info_.min_rows > 1)
+  if (batch_.rows() > rows) {
     llama_memory_seq_rm(llama_get_memory(context_.get()), info_.max_sequences, 0, -1);
+  }
   Check(code != 1, "a forward without free cells for its rows");
   if (code != 0) {
     Check(false,
           fmt::format("llama_decode of {} rows failed with code {}: {}", rows, code, log.error()));
   }
-  KeepFeatures(rows_);
-}
-
-void LlamaTarget::KeepFeatures(int rows) {
+  rows_ += rows;
   for (size_t i = 0; i < feature_layers_.size(); ++i) {
-    std::vector<float>& kept = features_[i];
     const float* features = llama_get_embeddings_layer_inp(context_.get(), feature_layers_[i]);
-    const int have = static_cast<int>(kept.size()) / info_.embedding_size;
-    const int more = std::min(batch_.rows(), rows - have);
-    kept.insert(kept.end(), features, features + static_cast<size_t>(more) * info_.embedding_size);
+    features_[i].insert(features_[i].end(), features,
+                        features + static_cast<size_t>(rows) * info_.embedding_size);
   }
 }
 
@@ -133,13 +132,16 @@ bool LlamaTarget::has_features() const {
 }
 
 void LlamaTarget::SetFeatureLayers(std::span<const int> layers) {
-  if (std::equal(layers.begin(), layers.end(), feature_layers_.begin(), feature_layers_.end()))
+  if (std::equal(layers.begin(), layers.end(), feature_layers_.begin(), feature_layers_.end())) {
     return;
+  }
   Check(layers.empty() || has_features(), "features of an architecture that gives none out");
-  for (const int layer : layers)
+  for (const int layer : layers) {
     Check(layer >= 0 && layer < info_.layers, "features of a layer that isn't there");
-  for (const int layer : feature_layers_)
+  }
+  for (const int layer : feature_layers_) {
     llama_set_embeddings_layer_inp(context_.get(), layer, false);
+  }
   for (const int layer : layers) llama_set_embeddings_layer_inp(context_.get(), layer, true);
   feature_layers_.assign(layers.begin(), layers.end());
   features_.assign(layers.size(), {});

@@ -61,8 +61,11 @@ class LlamaTarget final : public TargetModel {
 
  private:
   void AddCompanions();
-  void Run();
-  void KeepFeatures(int rows);
+  // Runs the batch, whose first `rows` rows are not companions, and adds their features to those
+  // kept.
+  void Run(int rows);
+  // Forgets the last forward.
+  void Reset();
   void CheckSequence(SequenceId sequence) const;
 
   LlamaModelPtr model_;
@@ -72,7 +75,7 @@ class LlamaTarget final : public TargetModel {
   LogSink log_;
 
   RowBatch batch_;
-  int rows_ = 0;                    // of the last forward, without companions
+  int rows_ = 0;                    // of the last Forward or Prefill, without companions
   std::vector<bool> wants_logits_;  // [rows]
   std::vector<int> feature_layers_;
   std::vector<std::vector<float>> features_;  // a vector a layer: [rows, embedding_size]

@@ -17,6 +17,10 @@
 //     accept a c   r{0} a{0} b{parking} c{0}    the next row lies behind c
 //     accept a b   r{0} a{0} b{0} free          the next row takes c's cell
 //
+// A SIDE branch is a sequence of its own that continues a prefix of MAIN. It sees that prefix and its
+// own rows; no other branch and no MAIN row sees them. Its rows come behind MAIN's in a forward. A
+// branch that closes gives back what lies behind MAIN's last cell; the rest of its cells is parked.
+//
 // Tested by tests/kv/arena_test.cc.
 #pragma once
 
@@ -35,13 +39,29 @@ struct TreeNode {
   int parent = -1;  // index of the parent node; -1: the root row
 };
 
-// What a request has cost in cells so far. Between rounds the model uses prefix + verified + parked
-// cells.
+// A SIDE branch of the request.
+enum class BranchId : int32_t {};
+
+constexpr int Index(BranchId branch) { return static_cast<int>(branch); }
+
+// A row of SIDE branches: a token behind `parent`, for all the branches whose path runs through it.
+// Branches may share rows from their start on, as long as they opened at the same place.
+struct SideRow {
+  Token token{};
+  int parent = -1;  // index of a SIDE row in front of it; -1: behind what its branches hold
+  std::vector<BranchId> branches;
+  bool wants_logits = true;
+};
+
+// What a request has cost in cells so far. Between rounds the model uses prefix + verified + side +
+// parked cells.
 struct ArenaUse {
   int prefix = 0;    // cells of the prompt without its last token
   int verified = 0;  // cells of that last token and of committed output
+  int side = 0;      // cells that open SIDE branches hold, a shared one counted once
   int parked = 0;    // rejected cells that wait for the end of the request
   int peak = 0;      // most cells in use at once, scratch rows included
+  int peak_kept = 0;  // most cells kept between two forwards: prefix + verified + side + parked
 };
 
 // Not thread-safe. One request at a time, and the model's only user. Wrong use, and a failure of
@@ -60,22 +80,37 @@ class Arena {
   // Returns the number of tokens reused. REQUIRES: 1 <= prompt.size() <= info().context_size.
   int Begin(std::span<const Token> prompt);
 
-  // One target forward: the root row (the last token that has no cell yet) and the tree behind it.
-  // Row 0 of the model's outputs is the root, row i + 1 is nodes[i]. All rows have logits.
-  // REQUIRES: Begin, and Accept since the last Verify; nodes.size() + 1 <= max_rows(); at most
-  // max_leaves() leaves.
-  void Verify(Token root, std::span<const TreeNode> nodes);
+  // Opens a SIDE branch behind the first `tokens` tokens of prompt and output: at most those that
+  // have cells, or one more to continue the next forward's root row.
+  // REQUIRES: Begin, and Accept since the last Verify; free_branches() > 0.
+  BranchId Open(int tokens);
+
+  // Gives the branch's cells back; those that other branches share stay theirs. REQUIRES: an open
+  // branch; Accept since the last Verify.
+  void Close(BranchId branch);
+
+  // One target forward: the root row (the last token that has no cell yet), the tree behind it, and
+  // rows of SIDE branches. Row 0 of the model's outputs is the root, row i + 1 is nodes[i], row
+  // nodes.size() + 1 + i is side[i]. Root and nodes have logits.
+  // REQUIRES: Begin, and Accept since the last Verify; 1 + nodes.size() + side.size() <= max_rows();
+  // at most max_leaves() leaves; side rows' parents first, of open branches, and a row's branches
+  // are among its parent's; branches that share a row without parent hold no rows and opened at the
+  // same place.
+  void Verify(Token root, std::span<const TreeNode> nodes, std::span<const SideRow> side = {});
 
   // Keeps the root row and the accepted nodes (a path from the root, in order) as verified cells;
-  // the others are freed, or parked where they lie in front of the last accepted one.
+  // the others are freed, or parked where they lie in front of the last accepted one. Of the SIDE
+  // rows those in `kept` (indices, increasing, none without its parent) stay their branches' cells.
   // REQUIRES: Verify.
-  void Accept(std::span<const int> path);
+  void Accept(std::span<const int> path, std::span<const int> kept = {});
 
   // Rows that the next Verify may have, root included: bounded by free cells and by the model's
   // rows. 0: the context is full.
   int max_rows() const;
   // Most leaves that the next tree may have; bounded by sequences.
   int max_leaves() const;
+  // SIDE branches that may still be opened; half of the sequences are the tree's.
+  int free_branches() const;
 
   const ArenaUse& use() const { return use_; }
 

@@ -97,6 +97,11 @@ void AddDecodeOptions(CLI::App& command, DecodeOptions* options) {
                   "Temperature; 0 is greedy. A request's own comes first")
       ->check(CLI::Range(0.0, 2.0))
       ->capture_default_str();
+  command
+      .add_option("--max-tokens", options->max_tokens,
+                  "Cut an answer after N tokens. A request's own limit comes first")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
 }
 
 Result<GenerateOptions> ToGenerateOptions(const DecodeOptions& options) {
@@ -106,17 +111,20 @@ Result<GenerateOptions> ToGenerateOptions(const DecodeOptions& options) {
   generate.preset = *preset;
   generate.sampling.seed = options.seed;
   generate.sampling.temperature = options.temperature;
+  generate.max_tokens = options.max_tokens;
   return generate;
 }
 
+std::string ModelPath(const ModelOptions& options) {
+  if (!options.model.empty()) return options.model;
+  return (AssetsFolder() / "models" / "default.gguf").string();
+}
+
 Result<LoadedTarget> LoadTargetFor(const ModelOptions& options, bool measure_cost) {
-  std::string path = options.model;
-  if (path.empty()) {
-    path = (AssetsFolder() / "models" / "default.gguf").string();
-    if (!fs::exists(path)) {
-      return BadInput(
-          fmt::format("no default model at {}: run `make setup`, or give --model FILE.gguf", path));
-    }
+  const std::string path = ModelPath(options);
+  if (options.model.empty() && !fs::exists(path)) {
+    return BadInput(
+        fmt::format("no default model at {}: run `make setup`, or give --model FILE.gguf", path));
   }
   ProgressBar bar("loading model");
   Result<std::unique_ptr<TargetModel>> model =

@@ -25,6 +25,7 @@ struct DecodeOptions {
   std::string preset = "auto";
   uint64_t seed = 0;
   double temperature = 0;
+  int max_tokens = 1024;
 };
 
 void AddModelOptions(CLI::App& command, ModelOptions* options);
@@ -32,6 +33,9 @@ void AddDecodeOptions(CLI::App& command, DecodeOptions* options);
 
 // The options of a request that says nothing itself.
 Result<GenerateOptions> ToGenerateOptions(const DecodeOptions& options);
+
+// The target's file: the option, or the default model.
+std::string ModelPath(const ModelOptions& options);
 
 struct LoadedTarget {
   std::unique_ptr<TargetModel> model;

@@ -2,23 +2,31 @@
 // plainly and by each method; token ids must be equal.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
 #include <vector>
 
-#include "api/generation_json.h"
 #include "apps/commands.h"
 #include "apps/files.h"
 #include "apps/options.h"
 #include "apps/progress.h"
+#include "apps/results.h"
 #include "catalog/dataset.h"
+#include "catalog/prompt.h"
 
 namespace schemafill {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
+
+// Ctrl-C: the answer in hand is finished and kept; a second one ends the program at once.
+extern "C" void Interrupt(int) {
+  interrupted = 1;
+  std::signal(SIGINT, SIG_DFL);
+}
 
 struct VerifyCommand {
   ModelOptions model;
@@ -26,38 +34,56 @@ struct VerifyCommand {
   std::string dataset = "bfcl";
   std::string data_folder;
   std::vector<std::string> methods = {"schemafill"};
+  std::string results_file;
   int limit = 0;
   bool json = false;
 
   int Run() const;
+  Result<ResultsFile> OpenResults(const Dataset& data) const;
 };
 
 // Sums over requests, as the paper pools them (5.1).
 struct Tally {
   Method method = Method::kAr;
   int agreeing = 0;
+  int resumed = 0;
   long tokens = 0;
   long forwards = 0;
   long nodes = 0;
+  long accepted = 0;
   double decode_ms = 0;
   double total_ms = 0;
   std::string first_difference;  // of the first request that differs
 
-  void Add(const GenerateStats& stats) {
-    tokens += stats.tokens;
-    forwards += stats.forwards;
-    nodes += stats.nodes;
-    decode_ms += stats.decode_ms();
-    total_ms += stats.total_ms;
+  void Add(const PairResult& pair) {
+    resumed += pair.resumed ? 1 : 0;
+    tokens += static_cast<long>(pair.token_ids.size());
+    forwards += pair.forwards;
+    nodes += pair.nodes;
+    accepted += pair.accepted;
+    decode_ms += pair.decode_ms;
+    total_ms += pair.total_ms;
+  }
+
+  double al() const { return Ratio(tokens, forwards); }
+  double nodes_per_verify() const { return Ratio(nodes, forwards); }
+  double decode_tps() const { return decode_ms > 0 ? 1000 * tokens / decode_ms : 0; }
+  double SpeedUp(const Tally& reference) const {
+    return decode_ms > 0 ? reference.decode_ms / decode_ms : 0;
+  }
+
+ private:
+  static double Ratio(long part, long whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
   }
 };
 
-std::string Difference(const std::string& id, const Generation& want, const Generation& got) {
+std::string Difference(const PairResult& want, const PairResult& got) {
   size_t at = 0;
   while (at < std::min(want.text.size(), got.text.size()) && want.text[at] == got.text[at]) ++at;
   const size_t from = at - std::min<size_t>(at, 30);
   return fmt::format(
-      "{}: differs from ar at byte {}: ar has {} and the method {}", id, at,
+      "{}: differs from ar at byte {}: ar has {} and the method {}", want.request, at,
       Json(want.text.substr(from, 60)).dump(-1, ' ', false, Json::error_handler_t::replace),
       Json(got.text.substr(from, 60)).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -65,39 +91,111 @@ std::string Difference(const std::string& id, const Generation& want, const Gene
 double Share(int part, int whole) { return whole > 0 ? static_cast<double>(part) / whole : 0; }
 
 Json TallyJson(const Tally& tally, const Tally& reference, int requests) {
-  const auto ratio = [](double a, double b) { return b > 0 ? std::round(1000 * a / b) / 1000 : 0; };
+  const auto rounded = [](double value) { return std::round(1000 * value) / 1000; };
   Json out = {{"agreement", Share(tally.agreeing, requests)},
               {"tokens", tally.tokens},
               {"forwards", tally.forwards},
-              {"al", ratio(static_cast<double>(tally.tokens), static_cast<double>(tally.forwards))},
-              {"nodes_per_verify",
-               ratio(static_cast<double>(tally.nodes), static_cast<double>(tally.forwards))},
-              {"decode_tps", ratio(1000.0 * static_cast<double>(tally.tokens), tally.decode_ms)},
-              {"decode_speedup", ratio(reference.decode_ms, tally.decode_ms)}};
+              {"nodes", tally.nodes},
+              {"accepted_nodes", tally.accepted},
+              {"al", rounded(tally.al())},
+              {"nodes_per_verify", rounded(tally.nodes_per_verify())},
+              {"decode_ms", rounded(tally.decode_ms)},
+              {"total_ms", rounded(tally.total_ms)},
+              {"decode_tps", rounded(tally.decode_tps())},
+              {"decode_speedup", rounded(tally.SpeedUp(reference))},
+              {"resumed", tally.resumed}};
   if (!tally.first_difference.empty()) out["first_difference"] = tally.first_difference;
   return out;
 }
 
-void PrintTally(const Tally& tally, const Tally& reference, int requests) {
-  fmt::print(
-      "{:<12} agreement {:.4f}  AL {:.2f}  nodes/forward {:.1f}  decoding {:.0f} tokens/s, "
-      "{:.2f}x\n",
-      Name(tally.method), Share(tally.agreeing, requests),
-      static_cast<double>(tally.tokens) / std::max(1L, tally.forwards),
-      static_cast<double>(tally.nodes) / std::max(1L, tally.forwards),
-      1000 * static_cast<double>(tally.tokens) / std::max(tally.decode_ms, 1e-9),
-      reference.decode_ms / std::max(tally.decode_ms, 1e-9));
+void PrintTable(const std::vector<Tally>& tallies, int requests) {
+  fmt::print("{:<16}{:>10}{:>9}{:>10}{:>7}{:>14}{:>10}{:>10}\n", "method", "agreement", "tokens",
+             "forwards", "AL", "nodes/verify", "tokens/s", "speed-up");
+  for (const Tally& tally : tallies) {
+    fmt::print("{:<16}{:>10.4f}{:>9}{:>10}{:>7.2f}{:>14.2f}{:>10.0f}{:>9.2f}x\n",
+               Name(tally.method), Share(tally.agreeing, requests), tally.tokens, tally.forwards,
+               tally.al(), tally.nodes_per_verify(), tally.decode_tps(),
+               tally.SpeedUp(tallies.front()));
+  }
+}
+
+// What the figures of a results file depend on.
+Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
+  if (results_file.empty()) return ResultsFile();
+  const std::string path = ModelPath(model);
+  const Result<std::string> model_hash = HashFile(path);
+  if (!model_hash) return model_hash.error();
+  Result<std::string> head_hash = std::string();
+  if (!model.head.empty()) head_hash = HashFile(model.head);
+  if (!head_hash) return head_hash.error();
+  return ResultsFile::Open(results_file,
+                           {{"type", "verify"},
+                            {"dataset", data.name},
+                            {"model", std::filesystem::path(path).filename().string()},
+                            {"model_hash", *model_hash},
+                            {"head_hash", *head_hash},
+                            {"preset", decode.preset},
+                            {"max_tokens", decode.max_tokens},
+                            {"seed", decode.seed},
+                            {"temperature", decode.temperature},
+                            {"threads", model.threads},
+                            {"context", model.context}});
+}
+
+// The pairs of one request, plain decoding first; methods share its prompt's cells. Fewer than
+// asked for where the user interrupted. Errors: the request could not run, the same for every
+// method.
+Result<std::vector<PairResult>> RunRequest(Engine& engine, const Request& request,
+                                           const std::vector<Tally>& tallies,
+                                           GenerateOptions options, ResultsFile& results) {
+  const std::string prompt = HashTokens(BuildPrompt(request, engine.model().tokenizer()).tokens);
+  std::vector<PairResult> pairs;
+  for (const Tally& tally : tallies) {
+    if (const PairResult* finished = results.Find(request.id, prompt, Name(tally.method))) {
+      pairs.push_back(*finished);
+      continue;
+    }
+    if (interrupted != 0) break;
+    options.method = tally.method;
+    const Result<Generation> generation = engine.Generate(request, options);
+    if (!generation) return generation.error();
+    Json line = PairLine(request, prompt, *generation, tally.method, true);
+    Result<PairResult> pair = ParsePair(line);
+    pairs.push_back(std::move(pair.value()));
+    line["agrees"] = SameAnswer(pairs.front(), pairs.back());
+    results.Append(line);
+  }
+  return pairs;
+}
+
+void AddRequest(const std::vector<PairResult>& pairs, std::vector<Tally>& tallies) {
+  for (size_t i = 0; i < tallies.size(); ++i) {
+    tallies[i].Add(pairs[i]);
+    if (SameAnswer(pairs[i], pairs[0])) {
+      ++tallies[i].agreeing;
+    } else if (tallies[i].first_difference.empty()) {
+      tallies[i].first_difference = Difference(pairs[0], pairs[i]);
+    }
+  }
+}
+
+// Plain decoding first, each method once.
+Result<std::vector<Tally>> ParseMethods(const std::vector<std::string>& names) {
+  std::vector<Tally> tallies(1);
+  for (const std::string& name : names) {
+    const Result<Method> method = ParseMethod(name);
+    if (!method) return method.error();
+    const auto same = [&](const Tally& tally) { return tally.method == *method; };
+    if (std::none_of(tallies.begin(), tallies.end(), same)) tallies.emplace_back().method = *method;
+  }
+  return tallies;
 }
 
 int VerifyCommand::Run() const {
   Result<GenerateOptions> options = ToGenerateOptions(decode);
   if (!options) return Report(options.error());
-  std::vector<Tally> tallies(1);  // plain decoding first
-  for (const std::string& name : methods) {
-    const Result<Method> method = ParseMethod(name);
-    if (!method) return Report(method.error());
-    if (*method != Method::kAr) tallies.emplace_back().method = *method;
-  }
+  Result<std::vector<Tally>> tallies = ParseMethods(methods);
+  if (!tallies) return Report(tallies.error());
   Result<Dataset> data = LoadDataset(
       dataset, data_folder.empty() ? AssetsFolder() / "bfcl" : std::filesystem::path(data_folder));
   if (!data) return Report(data.error());
@@ -107,52 +205,49 @@ int VerifyCommand::Run() const {
 
   Result<LoadedTarget> target = LoadTargetFor(model, options->preset == Preset::kAuto);
   if (!target) return Report(target.error());
+  Result<ResultsFile> results = OpenResults(*data);
+  if (!results) return Report(results.error());
   fmt::print(stderr, "{}: {}\n", target->model->info().name,
              target->model->info().guarantee_reason);
 
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  std::signal(SIGINT, Interrupt);
   Engine engine(*target->model, target->cost);
   ProgressBar bar(fmt::format("verify {}", data->name));
   int requests = 0;
-  std::vector<std::string> failed;  // requests that could not run at all, the same for every method
+  std::vector<std::string> failed;  // requests that could not run at all
   for (const Request& request : data->requests) {
-    if (interrupted != 0) break;
-    std::vector<Generation> results;
-    for (Tally& tally : tallies) {
-      options->method = tally.method;
-      Result<Generation> result = engine.Generate(request, *options);
-      if (!result) {
-        failed.push_back(fmt::format("{}: {}", request.id, result.error().message));
-        break;
-      }
-      results.push_back(std::move(*result));
+    const Result<std::vector<PairResult>> pairs =
+        RunRequest(engine, request, *tallies, *options, *results);
+    if (const Status written = results->status(); !written) {
+      bar.Clear();
+      return Report(written.error());
     }
-    if (results.size() < tallies.size()) continue;
+    if (!pairs) {
+      failed.push_back(fmt::format("{}: {}", request.id, pairs.error().message));
+      continue;
+    }
+    if (pairs->size() < tallies->size()) break;
     ++requests;
-    for (size_t i = 0; i < tallies.size(); ++i) {
-      tallies[i].Add(results[i].stats);
-      if (results[i].tokens == results[0].tokens && results[i].text == results[0].text) {
-        ++tallies[i].agreeing;
-      } else if (tallies[i].first_difference.empty()) {
-        tallies[i].first_difference = Difference(request.id, results[0], results[i]);
-      }
-    }
+    AddRequest(*pairs, *tallies);
     bar.Show(Share(requests, static_cast<int>(data->requests.size())),
              fmt::format("{} of {}, {} agree", requests, data->requests.size(),
-                         tallies.back().agreeing));
+                         tallies->back().agreeing));
   }
   bar.Clear();
   for (const std::string& line : failed) fmt::print(stderr, "failed: {}\n", line);
-  if (interrupted != 0) fmt::print(stderr, "interrupted after {} requests\n", requests);
+  if (interrupted != 0) {
+    fmt::print(stderr, "interrupted after {} requests{}\n", requests,
+               results_file.empty() ? "" : "; the same command goes on from there");
+  }
 
   double agreement = requests > 0 ? 1 : 0;
   Json by_method = Json::object();
-  for (const Tally& tally : tallies) {
-    if (!json) PrintTally(tally, tallies.front(), requests);
+  if (!json) PrintTable(*tallies, requests);
+  for (const Tally& tally : *tallies) {
     if (!tally.first_difference.empty())
       fmt::print(stderr, "{}: {}\n", Name(tally.method), tally.first_difference);
     agreement = std::min(agreement, Share(tally.agreeing, requests));
-    by_method[std::string(Name(tally.method))] = TallyJson(tally, tallies.front(), requests);
+    by_method[std::string(Name(tally.method))] = TallyJson(tally, tallies->front(), requests);
   }
   if (json) {
     const Json line = {{"dataset", data->name},
@@ -162,6 +257,7 @@ int VerifyCommand::Run() const {
                        {"skipped", data->skipped.size()},
                        {"interrupted", interrupted != 0},
                        {"preset", decode.preset},
+                       {"max_tokens", decode.max_tokens},
                        {"model", target->model->info().name},
                        {"guarantee", target->model->info().guarantee_reason},
                        {"methods", by_method}};
@@ -186,6 +282,9 @@ CommandRunner AddVerify(CLI::App& program) {
   app->add_option("--methods", command->methods, "Methods to compare with ar")
       ->delimiter(',')
       ->capture_default_str();
+  app->add_option("--results", command->results_file,
+                  "Append a JSON line for each finished request and method to this file; what it "
+                  "holds already is not run again");
   app->add_flag("--json", command->json, "One JSON object as the last line");
   AddModelOptions(*app, &command->model);
   AddDecodeOptions(*app, &command->decode);

@@ -85,7 +85,8 @@ class Mistakes(Files):
         self.check(["generate", "--request", EXAMPLE, "--method", "magic"], "magic", "schemafill")
 
     def test_usage(self):
-        for arguments in [[], ["fly"], ["generate", "--fly"], ["generate", "--threads", "x"], ["generate", "--temperature", "7"]]:
+        for arguments in [[], ["fly"], ["generate", "--fly"], ["generate", "--threads", "x"], ["generate", "--temperature", "7"],
+                          ["verify", "--max-tokens", "0"]]:
             with self.subTest(arguments):
                 result = run(*arguments)
                 self.assertEqual((result.returncode, result.stdout), (2, ""))
@@ -132,6 +133,10 @@ class Answers(Files):
         self.assertEqual(sum(len(line["nodes"]) for line in rounds), stats["nodes"])
         text = "".join(token["text"] for line in rounds for token in line["committed"])
         self.assertEqual(text, json.loads(result.stdout)["text"])
+
+    def test_max_tokens(self):
+        stats = json.loads(run("generate", "--request", EXAMPLE, "--json", "--max-tokens", 9).stdout)["stats"]
+        self.assertEqual((stats["tokens"], stats["stop"]), (9, "length"))
 
     def test_strict(self):
         prose = self.write("prose.json", {"messages": [{"role": "user", "content": "Say hello."}], "max_tokens": 8})

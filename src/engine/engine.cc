@@ -201,6 +201,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   }
   stats.tokens = static_cast<int>(session.tokens.size());
   stats.cells = arena_.use();
+  stats.kept_bytes = static_cast<size_t>(stats.cells.peak_kept) * model_.info().cell_bytes;
   stats.total_ms = watch.ElapsedMs();
   return Generation{
       .tokens = session.tokens,

@@ -48,6 +48,7 @@ struct GenerateStats {
   double verify_ms = 0;  // target forwards and verdicts
   double total_ms = 0;
   ArenaUse cells;
+  size_t kept_bytes = 0;  // of the target's cache that the request kept at most (paper, Table 4)
 
   double decode_ms() const { return total_ms - prepare_ms - prefill_ms; }
   double acceptance_length() const {

@@ -130,7 +130,7 @@ TEST(Schedule, Align) {
        {"other tool: a, call 0", "bound: b, call 1"},
        "1 p, 1 r, 1 q?"},
       {"a key without its colon",
-       R"({"tool_calls": [{"name": "a", "arguments": {"x")",
+       R"({"tool_calls": [{"name": "a", "arguments": {"x" )",
        {"bound: a, call 0"},
        "0 y, 0 x?, 0 z/é?, 1 p, 1 r, 1 q?"},
       {"written",
@@ -228,6 +228,10 @@ TEST(Schedule, Align) {
        {"rebound: none is call 0 now", "call closed: none, call 0", "list ended: a, call 2",
         "list ended: b, call 1"},
        ""},
+      {"calls in a bare call",
+       R"({"name": "a", "tool_calls": [{"name": "b")",
+       {"bound: a, call 0", "call closed: a, call 0", "bound: b, call 1"},
+       "1 p, 1 r, 1 q?"},
       {"prose", "I call b: [1] \"b\" b(p)", {}, "0 y, 0 x?, 0 z/é?, 1 p, 1 r, 1 q?"},
       {"a list that is prose", "[1]", {}, "0 y, 0 x?, 0 z/é?, 1 p, 1 r, 1 q?"},
       {"broken",
@@ -251,11 +255,13 @@ TEST(Schedule, Align) {
 TEST(Schedule, StatesOfFields) {
   const Inputs inputs(3);
   const Seen seen = Aligned(inputs, {R"({"tool_calls": [{"name": "b", "arguments": {"q": 1}},
-      {"name": "a", "arguments": {"y":)"});
+      {"name": "b"}, {"name": "a", "arguments": {"y":)"});
   EXPECT_EQ(seen.groups,
-            "1 a bound: x? passed, y written, z/é? open,\n"
+            "1 a retired: x? retired, y retired, z/é? retired,\n"
             "0 b bound retired: p retired, q? written, r retired,\n"
-            "2 none:\n");
+            "3 none:\n"
+            "1 b bound retired: p retired, q? retired, r retired,\n"
+            "2 a bound: x? passed, y written, z/é? open,\n");
 }
 
 // Calls without arguments, of the tools whose names are given one after the other.
@@ -296,6 +302,7 @@ TEST(Schedule, WindowSlides) {
       {"a fourth call", 3, "abn", "3 a, 4 b"},
       {"a fifth call", 3, "abna", "4 b, 5 none"},
       {"a sixth call in another order", 3, "abnan", "5 b, 6 a"},
+      {"of two groups the one that stands in front is taken", 6, "nnb", "3 a, 4 a, 5 b"},
       {"tools that are not the forecast's", 3, "aaaaaa", "6 none, 7 b"},
       {"calls of nobody's tools", 3, "????", "4 b, 5 none"},
       {"nothing is added before a call begins", 1, "", "0 a"},
@@ -315,6 +322,13 @@ TEST(Schedule, WindowSlides) {
     schedule.Align(answer);
     EXPECT_EQ(DumpRow(inputs, schedule), row.row) << row.label;
   }
+}
+
+TEST(Schedule, BehindABareCallNothingIsAdded) {
+  const Inputs inputs(2);
+  const Seen seen = Aligned(inputs, {R"({"name": "a"})"});
+  EXPECT_EQ(seen.events,
+            (Events{"bound: a, call 0", "call closed: a, call 0", "list ended: b, call 1"}));
 }
 
 TEST(Schedule, EndlessListHasAnEnd) {

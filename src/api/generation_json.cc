@@ -47,6 +47,7 @@ Json StatsJson(const GenerateStats& stats) {
           {"forwards", stats.forwards},
           {"al", Rounded(stats.acceptance_length())},
           {"nodes", stats.nodes},
+          {"side_rows", stats.side_rows},
           {"accepted_nodes", stats.accepted},
           {"prepare_ms", Rounded(stats.prepare_ms)},
           {"prefill_ms", Rounded(stats.prefill_ms)},
@@ -56,7 +57,9 @@ Json StatsJson(const GenerateStats& stats) {
           {"total_ms", Rounded(stats.total_ms)},
           {"tps", Rate(stats.tokens, stats.total_ms)},
           {"decode_tps", Rate(stats.tokens, stats.decode_ms())},
-          {"peak_cells", stats.cells.peak}};
+          {"kept_cells", stats.cells.peak_kept},
+          {"peak_cells", stats.cells.peak},
+          {"kept_bytes", stats.kept_bytes}};
 }
 
 std::string GenerationJson(const Generation& generation, std::string_view method) {

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
+#include "api/generation_json.h"
 #include "base/utf8.h"
 #include "json/json.h"
 
@@ -46,7 +48,7 @@ std::string ToolName(const Catalog& catalog, int tool) {
 
 // Texts of the rejected branches, each from where it left the accepted path, the likeliest first.
 std::vector<std::string> RejectedBranches(const RoundTrace& round, const Tokenizer& tokenizer) {
-  const auto& nodes = round.pack.nodes;
+  const auto& nodes = round.proposal.pack.nodes;
   std::vector<bool> accepted(nodes.size(), false);
   for (const int node : round.verdict.path) accepted[static_cast<size_t>(node)] = true;
   std::vector<bool> has_child(nodes.size(), false);
@@ -88,8 +90,53 @@ void ExplainForecast(std::FILE* out, const Palette& colour, const Catalog& catal
   fmt::print(out, "\n");
 }
 
-void ExplainRound(std::FILE* out, const Palette& colour, const Tokenizer& tokenizer,
+std::string Text(std::span<const Token> tokens, const Tokenizer& tokenizer) {
+  std::string text;
+  for (const Token token : tokens) text += tokenizer.Piece(token);
+  return text;
+}
+
+// `create_event#1.title`: the slot that a branch or a transition is about.
+std::string SlotName(const Catalog& catalog, int tool, int call, std::string_view field) {
+  return fmt::format("{}#{}{}{}", ToolName(catalog, tool), call + 1, field.empty() ? "" : ".",
+                     field);
+}
+
+// What each SIDE branch did: accepted text, the correction in brackets, and the value so far.
+void ExplainSide(std::FILE* out, const Palette& colour, const Catalog& catalog,
+                 const Tokenizer& tokenizer, const RoundTrace& round) {
+  for (size_t i = 0; i < round.side_verdicts.size(); ++i) {
+    const SideVerdict& verdict = round.side_verdicts[i];
+    const SideView& view = round.news.side[i];
+    const std::span<const Token> draft = round.proposal.side[i].draft;
+    const size_t accepted = static_cast<size_t>(verdict.accepted);
+    fmt::print(out, "{:10}{}side {:<28}{} {}{}{}[{}{}{}]{}{}{}{}{}\n", "", colour.dim,
+               SlotName(catalog, view.value.tool, view.value.call, view.value.field), colour.off,
+               colour.accepted, OneLine(Text(draft.first(accepted), tokenizer)), colour.off,
+               colour.corrected, OneLine(tokenizer.Piece(verdict.correction)), colour.off,
+               colour.rejected, OneLine(Text(draft.subspan(accepted), tokenizer)), colour.off,
+               view.value.complete ? "  ready: " : "",
+               view.value.complete ? OneLine(view.value.json) : "");
+  }
+}
+
+// What MAIN's draft had from SIDE branches, and what the verified text did to the schedule.
+void ExplainSlots(std::FILE* out, const Palette& colour, const Catalog& catalog,
                   const RoundTrace& round) {
+  std::string packed;
+  for (const PreparedValue& value : round.proposal.prepared) {
+    packed += fmt::format(" {} {}{}", SlotName(catalog, value.tool, value.call, value.field),
+                          OneLine(value.json), value.complete ? "" : "...");
+  }
+  if (!packed.empty()) fmt::print(out, "{:10}{}prepared{}{}\n", "", colour.dim, packed, colour.off);
+  std::string events;
+  for (const ScheduleEvent& event : round.news.events)
+    events += (events.empty() ? " " : "; ") + event.Dump(catalog);
+  if (!events.empty()) fmt::print(out, "{:10}{}slots{}{}\n", "", colour.dim, events, colour.off);
+}
+
+void ExplainRound(std::FILE* out, const Palette& colour, const Catalog& catalog,
+                  const Tokenizer& tokenizer, const RoundTrace& round) {
   std::string accepted;
   std::string corrected;
   for (size_t i = 0; i < round.committed.size(); ++i) {
@@ -97,7 +144,7 @@ void ExplainRound(std::FILE* out, const Palette& colour, const Tokenizer& tokeni
     (drafted ? accepted : corrected) += tokenizer.Piece(round.committed[i]);
   }
   fmt::print(out, "{}round {:2}  {:2} drafted, {:2} accepted  {:6.1f} ms{}  {}{}{}[{}{}{}]\n",
-             colour.dim, round.round, round.pack.nodes.size(), round.verdict.path.size(),
+             colour.dim, round.round, round.proposal.pack.nodes.size(), round.verdict.path.size(),
              round.draft_ms + round.verify_ms, colour.off, colour.accepted, OneLine(accepted),
              colour.off, colour.corrected, OneLine(corrected), colour.off);
   const std::vector<std::string> rejected = RejectedBranches(round, tokenizer);
@@ -112,6 +159,8 @@ void ExplainRound(std::FILE* out, const Palette& colour, const Tokenizer& tokeni
     fmt::print(out, "{:44}{}not {} more{}\n", "", colour.dim, rejected.size() - kRejectedShown,
                colour.off);
   }
+  ExplainSide(out, colour, catalog, tokenizer, round);
+  ExplainSlots(out, colour, catalog, round);
 }
 
 void WriteLine(std::FILE* out, const Json& line) {
@@ -136,12 +185,53 @@ Json ForecastJson(const Catalog& catalog, const Forecast& forecast) {
   return {{"type", "forecast"}, {"ranking", ranking}, {"groups", groups}};
 }
 
-Json RoundJson(const Tokenizer& tokenizer, const RoundTrace& round) {
-  std::vector<bool> accepted(round.pack.nodes.size(), false);
+Json TokenJson(const Tokenizer& tokenizer, Token token) {
+  return {{"token", Index(token)}, {"text", tokenizer.Piece(token)}};
+}
+
+Json ValueJson(const Catalog& catalog, const PreparedValue& value) {
+  return {{"call", value.call},
+          {"tool", ToolName(catalog, value.tool)},
+          {"field", value.field},
+          {"json", value.json},
+          {"complete", value.complete}};
+}
+
+Json SideJson(const Catalog& catalog, const Tokenizer& tokenizer, const SideDraft& draft,
+              const SideVerdict& verdict, const SideView& view) {
+  Json context = Json::array();
+  for (const Token token : draft.context) context.push_back(TokenJson(tokenizer, token));
+  Json drafted = Json::array();
+  for (size_t i = 0; i < draft.draft.size(); ++i) {
+    drafted.push_back(TokenJson(tokenizer, draft.draft[i]));
+    drafted.back()["accepted"] = i < static_cast<size_t>(verdict.accepted);
+  }
+  return {{"branch", draft.branch},
+          {"group", view.group},
+          {"call", view.value.call},
+          {"tool", ToolName(catalog, view.value.tool)},
+          {"field", view.value.field},
+          {"context", context},
+          {"draft", drafted},
+          {"correction", TokenJson(tokenizer, verdict.correction)},
+          {"value", view.value.json},
+          {"complete", view.value.complete}};
+}
+
+Json EventJson(const Catalog& catalog, const ScheduleEvent& event) {
+  return {{"transition", Name(event.transition)},
+          {"group", event.group},
+          {"call", event.call},
+          {"tool", ToolName(catalog, event.tool)},
+          {"field", event.field}};
+}
+
+Json RoundJson(const Catalog& catalog, const Tokenizer& tokenizer, const RoundTrace& round) {
+  std::vector<bool> accepted(round.proposal.pack.nodes.size(), false);
   for (const int node : round.verdict.path) accepted[static_cast<size_t>(node)] = true;
   Json nodes = Json::array();
-  for (size_t i = 0; i < round.pack.nodes.size(); ++i) {
-    const PackedNode& node = round.pack.nodes[i];
+  for (size_t i = 0; i < round.proposal.pack.nodes.size(); ++i) {
+    const PackedNode& node = round.proposal.pack.nodes[i];
     nodes.push_back({{"token", Index(node.node.token)},
                      {"text", tokenizer.Piece(node.node.token)},
                      {"parent", node.node.parent},
@@ -150,18 +240,31 @@ Json RoundJson(const Tokenizer& tokenizer, const RoundTrace& round) {
                      {"accepted", static_cast<bool>(accepted[i])}});
   }
   Json committed = Json::array();
-  for (const Token token : round.committed) {
-    committed.push_back({{"token", Index(token)}, {"text", tokenizer.Piece(token)}});
+  for (const Token token : round.committed) committed.push_back(TokenJson(tokenizer, token));
+  Json side = Json::array();
+  for (size_t i = 0; i < round.side_verdicts.size(); ++i) {
+    side.push_back(SideJson(catalog, tokenizer, round.proposal.side[i], round.side_verdicts[i],
+                            round.news.side[i]));
   }
+  Json prepared = Json::array();
+  for (const PreparedValue& value : round.proposal.prepared)
+    prepared.push_back(ValueJson(catalog, value));
+  Json events = Json::array();
+  for (const ScheduleEvent& event : round.news.events) events.push_back(EventJson(catalog, event));
   return {{"type", "round"},
           {"round", round.round},
           {"nodes", nodes},
           {"committed", committed},
+          {"side", side},
+          {"side_rows", round.side_rows},
+          {"prepared", prepared},
+          {"events", events},
           {"draft_ms", round.draft_ms},
           {"verify_ms", round.verify_ms},
           {"cells",
            {{"prefix", round.cells.prefix},
             {"verified", round.cells.verified},
+            {"side", round.cells.side},
             {"parked", round.cells.parked},
             {"peak", round.cells.peak}}}};
 }
@@ -174,8 +277,10 @@ TraceSink ExplainTo(std::FILE* out, const Catalog& catalog, const Tokenizer& tok
               [=, &catalog](const Forecast& forecast) {
                 ExplainForecast(out, colour, catalog, forecast);
               },
-          .round = [=, &tokenizer](
-                       const RoundTrace& round) { ExplainRound(out, colour, tokenizer, round); }};
+          .round =
+              [=, &catalog, &tokenizer](const RoundTrace& round) {
+                ExplainRound(out, colour, catalog, tokenizer, round);
+              }};
 }
 
 TraceSink TraceTo(std::FILE* out, const Catalog& catalog, const Tokenizer& tokenizer) {
@@ -183,8 +288,18 @@ TraceSink TraceTo(std::FILE* out, const Catalog& catalog, const Tokenizer& token
               [=, &catalog](const Forecast& forecast) {
                 WriteLine(out, ForecastJson(catalog, forecast));
               },
-          .round = [=, &tokenizer](
-                       const RoundTrace& round) { WriteLine(out, RoundJson(tokenizer, round)); }};
+          .round =
+              [=, &catalog, &tokenizer](const RoundTrace& round) {
+                WriteLine(out, RoundJson(catalog, tokenizer, round));
+              }};
+}
+
+void TraceResult(std::FILE* out, const Generation& generation, std::string_view method) {
+  WriteLine(out, {{"type", "result"},
+                  {"method", method},
+                  {"text", generation.text},
+                  {"stop", Name(generation.stop)},
+                  {"stats", StatsJson(generation.stats)}});
 }
 
 TraceSink Join(TraceSink first, TraceSink second) {

@@ -94,14 +94,15 @@ std::string StatsLine(const GenerateStats& stats) {
                      stats.acceptance_length());
 }
 
-void PrintTableRow(Method method, const GenerateStats& stats, const GenerateStats& reference) {
+void PrintTableRow(const MethodSpec& method, const GenerateStats& stats, const GenerateStats& reference) {
   fmt::print("{:<12}{:>7}{:>10}{:>7.2f}{:>13.0f}{:>13.0f}{:>9.2f}x\n", Name(method), stats.tokens,
              stats.forwards, stats.acceptance_length(), stats.decode_ms(),
              1000 * stats.tokens / std::max(stats.decode_ms(), 1e-9),
              reference.decode_ms() / std::max(stats.decode_ms(), 1e-9));
 }
 
-int PrintComparison(const Generation& reference, const Generation& generation, Method method) {
+int PrintComparison(const Generation& reference, const Generation& generation,
+                    const MethodSpec& method) {
   const bool same = reference.tokens == generation.tokens && reference.text == generation.text;
   PrintCalls(generation);
   fmt::print("\n{:<12}{:>7}{:>10}{:>7}{:>13}{:>13}{:>10}\n", "method", "tokens", "forwards", "AL",
@@ -119,7 +120,7 @@ int PrintComparison(const Generation& reference, const Generation& generation, M
 int GenerateCommand::Run() const {
   const Result<Request> request = ReadRequest();
   if (!request) return Report(request.error());
-  const Result<Method> parsed = ParseMethod(method);
+  const Result<MethodSpec> parsed = ParseMethod(method);
   if (!parsed) return Report(parsed.error());
   Result<GenerateOptions> options = ToGenerateOptions(decode);
   if (!options) return Report(options.error());
@@ -146,6 +147,7 @@ int GenerateCommand::Run() const {
   }
   const Result<Generation> generation = RunOnce(*target, *request, *options, trace.get());
   if (!generation) return Report(generation.error());
+  if (trace != nullptr) TraceResult(trace.get(), *generation, Name(*parsed));
 
   if (json) {
     fmt::print("{}\n", GenerationJson(*generation, method));

@@ -48,7 +48,7 @@ Status CheckRun(const std::string& path, const Json& have, const Json& want) {
 }  // namespace
 
 Json PairLine(const Request& request, std::string_view prompt, const Generation& generation,
-              Method method, bool agrees) {
+              const MethodSpec& method, bool agrees) {
   Json ids = Json::array();
   for (const Token token : generation.tokens) ids.push_back(Index(token));
   return {{"type", "result"},

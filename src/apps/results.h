@@ -39,7 +39,7 @@ struct PairResult {
 
 // The line of a pair. `agrees`: with plain decoding.
 Json PairLine(const Request& request, std::string_view prompt, const Generation& generation,
-              Method method, bool agrees);
+              const MethodSpec& method, bool agrees);
 // The error names the field.
 Result<PairResult> ParsePair(const Json& line);
 

@@ -44,7 +44,7 @@ struct VerifyCommand {
 
 // Sums over requests, as the paper pools them (5.1).
 struct Tally {
-  Method method = Method::kAr;
+  MethodSpec method = Method::kAr;
   int agreeing = 0;
   int resumed = 0;
   long tokens = 0;
@@ -183,7 +183,7 @@ void AddRequest(const std::vector<PairResult>& pairs, std::vector<Tally>& tallie
 Result<std::vector<Tally>> ParseMethods(const std::vector<std::string>& names) {
   std::vector<Tally> tallies(1);
   for (const std::string& name : names) {
-    const Result<Method> method = ParseMethod(name);
+    const Result<MethodSpec> method = ParseMethod(name);
     if (!method) return method.error();
     const auto same = [&](const Tally& tally) { return tally.method == *method; };
     if (std::none_of(tallies.begin(), tallies.end(), same)) tallies.emplace_back().method = *method;

@@ -30,7 +30,8 @@ Open Follow(const Open& from, const Piece& piece, const SourceText& source) {
   next.characters += static_cast<int>(piece.text.size());
   if (piece.ends_scalar) next.answer.FinishScalar();
   const auto& calls = next.answer.calls();
-  if (piece.kind == PieceKind::kValue && !calls.empty() && !calls.back().fields.empty()) {
+  const bool value = piece.kind == PieceKind::kValue || piece.kind == PieceKind::kPrepared;
+  if (value && !calls.empty() && !calls.back().fields.empty()) {
     next.reached = Advance(source, from.reached, calls.back().fields.back().raw);
   }
   return next;
@@ -42,10 +43,17 @@ Draft ExpandDraft(const DraftSources& sources, const Answer& answer, const Expan
   Draft draft;
   std::priority_queue<Open, std::vector<Open>, LessProbable> open;
   open.push({.answer = answer, .reached = ReachedBy(*sources.source, answer.calls())});
+  // Without packing across calls a path ends with the call that it starts in, or the first one.
+  const bool in_call = answer.place() == Place::kCall || answer.place() == Place::kArguments;
+  const size_t last_call = answer.calls().size() + (in_call ? 0 : 1);
   while (!open.empty() && static_cast<int>(draft.nodes.size()) < limits.max_nodes) {
     const Open best = open.top();
     open.pop();
     if (best.characters >= limits.max_characters) continue;
+    if (!limits.across_calls && best.node >= 0 && best.answer.place() != Place::kCall &&
+        best.answer.place() != Place::kArguments && best.answer.calls().size() >= last_call) {
+      continue;
+    }
     for (const Piece& piece : NextPieces(sources, best.answer, best.reached)) {
       const double probability = best.probability * piece.probability;
       if (probability < limits.min_probability) continue;

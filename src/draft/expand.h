@@ -33,6 +33,7 @@ struct ExpandLimits {
       0.05;            // of a path; less likely ones are not worth a row on any machine measured
   int max_nodes = 96;  // pieces
   int max_characters = 400;  // of one path
+  bool across_calls = true;  // a path may go on from the call that it starts in to the next one
 };
 
 Draft ExpandDraft(const DraftSources& sources, const Answer& answer, const ExpandLimits& limits);

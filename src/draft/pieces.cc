@@ -20,6 +20,7 @@ constexpr double kMoreCallsUnlikely = 0.2;
 constexpr double kListGoesOn = 0.9;
 constexpr double kListEnds = 0.8;
 constexpr double kUnknownEnds = 0.4;  // a begun value that nothing explains ends here
+constexpr double kPreparedHolds = 0.85;  // MAIN takes what a SIDE branch has ready
 constexpr size_t kManyCalls = 8;
 constexpr size_t kMaxNames = 6;
 
@@ -309,6 +310,7 @@ class Automaton {
       default:
         break;
     }
+    if (json_.frames().size() > answer_.arguments_depth() + 1) RestOfPrepared();
   }
 
   // Which property comes next, `}` among them where it may stand. Behind a value only the comma or
@@ -394,6 +396,60 @@ class Automaton {
     Add(CloseBreak() + "]", 1 - on, PieceKind::kKey);
   }
 
+  // A string, a list or an object: its end is its last byte.
+  static bool IsBracketed(std::string_view json) {
+    return json.front() == '"' || json.front() == '[' || json.front() == '{';
+  }
+
+  // What a SIDE branch has for argument `field` of this call; null: nothing.
+  const PreparedValue* PreparedFor(std::string_view field) const {
+    const int tool = sources_.catalog->Find(answer_.calls().back().name);
+    for (const PreparedValue& value : sources_.prepared) {
+      if (value.call == answer_.current_call() && value.tool == tool && value.field == field)
+        return &value;
+    }
+    return nullptr;
+  }
+
+  // The same for the argument that the query asks for, if it goes on from what was typed.
+  const PreparedValue* PreparedFor(const ValueQuery& query) const {
+    if (json_.frames().size() != answer_.arguments_depth() + 1) return nullptr;
+    const PreparedValue* value = PreparedFor(query.path);
+    const bool goes_on = value != nullptr && value->json.starts_with(query.typed) &&
+                         (value->complete || value->json.size() > query.typed.size());
+    return goes_on ? value : nullptr;
+  }
+
+  // What a SIDE branch has ready goes first: whole, or as what the others most likely start with.
+  std::vector<ValueCandidate> Candidates(const ValueQuery& query,
+                                         const PreparedValue* prepared) const {
+    std::vector<ValueCandidate> candidates = ValueCandidates(*sources_.source, query);
+    if (prepared == nullptr) return candidates;
+    const auto fits = [&](const ValueCandidate& candidate) {
+      return prepared->complete ? candidate.json == prepared->json
+                                : candidate.json.starts_with(prepared->json);
+    };
+    double fitting = 0;
+    for (const ValueCandidate& candidate : candidates) {
+      if (fits(candidate)) fitting += candidate.probability;
+    }
+    for (ValueCandidate& candidate : candidates)
+      candidate.probability *= fits(candidate) ? kPreparedHolds / fitting : 1 - kPreparedHolds;
+    if (fitting == 0) candidates.push_back({prepared->json, kPreparedHolds, !prepared->complete});
+    return candidates;
+  }
+
+  // Inside of an argument whose value is a list or an object: the rest of what a SIDE branch has.
+  void RestOfPrepared() {
+    const JsonFrame& arguments = json_.frames()[answer_.arguments_depth()];
+    const std::string_view begun = std::string_view(answer_.text()).substr(arguments.value_begin);
+    const PreparedValue* value = PreparedFor(arguments.key());
+    if (value == nullptr || value->json.size() <= begun.size() || !value->json.starts_with(begun))
+      return;
+    for (Piece& piece : pieces_) piece.probability *= 1 - kPreparedHolds;
+    pieces_.push_back({value->json.substr(begun.size()), kPreparedHolds, PieceKind::kPrepared});
+  }
+
   // A value behind the white space `gap`.
   void Value(const std::string& gap, double share) {
     const bool begun = typed_.size() > gap.size() ||
@@ -410,11 +466,14 @@ class Automaton {
                            .calls = answer_.calls(),
                            .reached = reached_,
                            .typed = begun ? typed_.substr(gap.size()) : std::string_view()};
+    const PreparedValue* prepared = PreparedFor(query);
     double sum = 0;
-    for (const ValueCandidate& candidate : ValueCandidates(*sources_.source, query)) {
+    for (const ValueCandidate& candidate : Candidates(query, prepared)) {
       sum += candidate.probability;
-      const bool scalar = !candidate.container && candidate.json.front() != '"';
-      Add(gap + candidate.json, share * candidate.probability, PieceKind::kValue, scalar);
+      const bool scalar = !candidate.open && !IsBracketed(candidate.json);
+      const bool side = prepared != nullptr && candidate.json == prepared->json;
+      Add(gap + candidate.json, share * candidate.probability,
+          side ? PieceKind::kPrepared : PieceKind::kValue, scalar);
     }
     // A value that nobody guessed may be complete as it stands.
     if (json_.in_string() && typed_.back() != '\\')
@@ -443,6 +502,8 @@ std::string_view Name(PieceKind kind) {
       return "key";
     case PieceKind::kValue:
       return "value";
+    case PieceKind::kPrepared:
+      return "prepared";
     case PieceKind::kCopy:
       return "copy";
   }

@@ -8,22 +8,25 @@
 // tests/draft/pieces_test.cc.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "catalog/answer.h"
 #include "catalog/catalog.h"
+#include "draft/prepared.h"
 #include "draft/source.h"
 #include "forecast/forecast.h"
 
 namespace schemafill {
 
-// What a draft is made from. All const while a request runs.
+// What a draft is made from. All const while it is made, the first three while a request runs.
 struct DraftSources {
   const Catalog* catalog = nullptr;
   const Forecast* forecast = nullptr;
   const SourceText* source = nullptr;
+  std::span<const PreparedValue> prepared{};  // by SIDE branches, before this round
 };
 
 enum class PieceKind : uint8_t {
@@ -31,6 +34,7 @@ enum class PieceKind : uint8_t {
   kName,      // a tool's name
   kKey,       // which field comes next, or that none does
   kValue,     // a slot's value
+  kPrepared,  // a slot's value that a SIDE branch has ready
   kCopy,      // what stood behind the same text before, where no schema guides
 };
 

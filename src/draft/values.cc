@@ -130,7 +130,7 @@ class Collector {
   }
 
  private:
-  void Add(std::string json, double probability, bool container) {
+  void Add(std::string json, double probability, bool open) {
     left_ -= probability;
     if (!json.starts_with(query_.typed)) return;
     for (ValueCandidate& candidate : found_) {
@@ -138,7 +138,7 @@ class Collector {
       candidate.probability += probability;
       return;
     }
-    found_.push_back({std::move(json), probability, container});
+    found_.push_back({std::move(json), probability, open});
   }
 
   // The same field of earlier calls of the same tool: units and options often stay as they were.
@@ -297,7 +297,7 @@ class Collector {
       const double guess_share = found_.empty() ? 1 : 0.5;
       for (ValueCandidate& candidate : found_) candidate.probability *= copy_share;
       for (const ValueCandidate& candidate : guessed)
-        Add(candidate.json, candidate.probability * guess_share, candidate.container);
+        Add(candidate.json, candidate.probability * guess_share, candidate.open);
     }
     return std::move(found_);
   }

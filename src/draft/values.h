@@ -22,9 +22,9 @@ struct ValueQuery {
 };
 
 struct ValueCandidate {
-  std::string json;  // the complete literal, or the bracket that opens a container
+  std::string json;  // the literal, or its begin
   double probability = 0;
-  bool container = false;  // only the opening bracket
+  bool open = false;  // only its begin: the bracket of a container, or a value that goes on
 };
 
 // Every candidate starts with `typed`. Probabilities sum to at most 1; the rest is for what nobody

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "catalog/prompt.h"
 #include "draft/source.h"
+#include "pack/side_rows.h"
 
 namespace schemafill {
 namespace {
@@ -60,37 +61,83 @@ void CheckLimits(std::span<const TreeNode> tree, const PackLimits& limits) {
 
 }  // namespace
 
-PackLimits Engine::Limits(const GenerateOptions& options, const Session& session) const {
+RoundState Engine::State(const GenerateOptions& options, const Session& session,
+                         std::span<const Token> tokens) const {
   const ArenaUse& use = arena_.use();
   const int rest = session.max_tokens - static_cast<int>(session.tokens.size());
-  const int free = model_.info().context_size - use.prefix - use.verified - use.parked;
-  PackLimits limits;
+  // Plain decoding needs a cell for each token of the rest. Refused siblings and SIDE rows may stay
+  // until the end of the request; where there is no room for that, a chain parks nothing.
+  const int spare =
+      model_.info().context_size - use.prefix - use.verified - use.side - use.parked - rest;
+  RoundState state{.tokens = tokens,
+                   .prompt_tokens = static_cast<int>(tokens.size() - session.tokens.size()),
+                   .session = &session};
+  PackLimits& limits = state.limits;
   limits.max_nodes = std::max(0, std::min(options.max_nodes, arena_.max_rows() - 1));
   // The root row gives the last token by itself.
   if (rest <= 1) limits.max_nodes = 0;
-  limits.max_leaves = arena_.max_leaves();
-  // Plain decoding needs a cell for each token of the rest. Refused siblings may stay parked until
-  // the end of the request; when there is no room for that, a chain parks nothing.
-  if (limits.max_nodes > free - rest) limits.max_leaves = 1;
+  limits.max_leaves = limits.max_nodes > spare ? 1 : arena_.max_leaves();
   if (options.preset == Preset::kAuto) limits.cost = cost_;
-  return limits;
+  const int rows = std::min(spare, arena_.max_rows() - 1) - limits.max_nodes;
+  state.side_rows = rest <= 1 ? 0 : std::clamp(rows, 0, options.max_side_rows);
+  state.side_branches = arena_.free_branches();
+  return state;
+}
+
+std::vector<BranchId> Engine::OpenNew(std::span<const SideDraft> drafts, OpenBranches* branches) {
+  std::vector<BranchId> ids;
+  for (const SideDraft& draft : drafts) {
+    if (draft.begins) branches->emplace(draft.branch, arena_.Open(draft.fork));
+    ids.push_back(branches->at(draft.branch));
+  }
+  return ids;
+}
+
+void Engine::CloseDone(std::span<const int> done, OpenBranches* branches) {
+  for (const int branch : done) {
+    const auto found = branches->find(branch);
+    if (found == branches->end()) continue;
+    arena_.Close(found->second);
+    branches->erase(found);
+  }
 }
 
 RoundTrace Engine::Round(Strategy& strategy, const RoundState& state,
-                         const SamplingOptions& sampling) {
+                         const SamplingOptions& sampling, OpenBranches* branches) {
   RoundTrace round;
   const Stopwatch draft_watch;
-  if (state.limits.max_nodes > 0) round.pack = strategy.Propose(state);
+  if (state.limits.max_nodes > 0) round.proposal = strategy.Propose(state);
   round.draft_ms = draft_watch.ElapsedMs();
 
   const Stopwatch verify_watch;
-  const std::vector<TreeNode> tree = round.pack.Tree();
+  const std::vector<TreeNode> tree = round.proposal.pack.Tree();
   CheckLimits(tree, state.limits);
-  arena_.Verify(state.tokens.back(), tree);
-  round.verdict = VerifyTree(
-      tree, [&](int row) { return model_.Logits(row); }, sampling,
-      static_cast<int>(state.session->tokens.size()));
-  arena_.Accept(round.verdict.path);
+  const SideRows side =
+      PackSide(round.proposal.side, OpenNew(round.proposal.side, branches));
+  round.side_rows = static_cast<int>(side.rows.size());
+  Check(round.side_rows <= state.side_rows, "a strategy drafted more SIDE rows than it may");
+  arena_.Verify(state.tokens.back(), tree, side.rows);
+  const auto logits = [&](int row) { return model_.Logits(arena_.first_row() + row); };
+  round.verdict =
+      VerifyTree(tree, logits, sampling, static_cast<int>(state.session->tokens.size()));
+  std::vector<bool> kept(side.rows.size(), false);
+  for (size_t i = 0; i < side.paths.size(); ++i) {
+    const SideDraft& draft = round.proposal.side[i];
+    const std::span<const int> path = side.paths[i];
+    const std::span<const int> asked = path.subspan(draft.context.size() - 1);
+    const int first = 1 + static_cast<int>(tree.size());
+    const Verdict verdict = VerifyChain(
+        draft.draft, [&](int row) { return logits(first + asked[static_cast<size_t>(row)]); });
+    const size_t accepted = verdict.path.size();
+    round.side_verdicts.push_back({draft.branch, static_cast<int>(accepted), verdict.correction});
+    for (const int row : path.first(draft.context.size() + accepted))
+      kept[static_cast<size_t>(row)] = true;
+  }
+  std::vector<int> kept_rows;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) kept_rows.push_back(static_cast<int>(i));
+  }
+  arena_.Accept(round.verdict.path, kept_rows);
   round.verify_ms = verify_watch.ElapsedMs();
   return round;
 }
@@ -98,7 +145,8 @@ RoundTrace Engine::Round(Strategy& strategy, const RoundState& state,
 Result<Generation> Engine::Generate(const Request& request, const GenerateOptions& options,
                                     const TraceSink& trace) {
   const auto make = [&](const DraftSources& sources, const Tokenizer& tokenizer) {
-    return MakeStrategy(options.method, sources, tokenizer);
+    const bool with_side = options.preset == Preset::kPaper || SideRowsPay(cost_);
+    return MakeStrategy(options.method, with_side, sources, tokenizer);
   };
   return GenerateWith(make, request, options, trace);
 }
@@ -120,7 +168,8 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   stats.prompt_tokens = static_cast<int>(prompt.tokens.size());
   stats.prepare_ms = watch.ElapsedMs();
 
-  stats.reused_tokens = arena_.Begin(prompt.tokens);
+  stats.reused_tokens = arena_.Begin(
+      prompt.tokens, options.hybrid_prefill ? PrefillMode::kWithFirstTree : PrefillMode::kApart);
   stats.prefill_ms = watch.ElapsedMs() - stats.prepare_ms;
 
   const SamplingOptions sampling = EffectiveSampling(request, options.sampling);
@@ -129,17 +178,21 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
                                 model_.info().context_size - stats.prompt_tokens);
   session.ends_with_object = UsesTools(request);
   std::vector<Token> tokens = prompt.tokens;  // and the committed output
+  OpenBranches branches;
   while (session.stop == StopReason::kNone) {
-    RoundTrace round = Round(
-        *strategy, {.tokens = tokens, .session = &session, .limits = Limits(options, session)},
-        sampling);
+    RoundTrace round =
+        Round(*strategy, State(options, session, tokens), sampling, &branches);
     round.round = ++stats.forwards;
-    cost_ = Refined(cost_, static_cast<int>(round.pack.nodes.size()) + 1, round.verify_ms);
-    const std::vector<Token> accepted = Accepted(round.pack, round.verdict);
+    const int nodes = static_cast<int>(round.proposal.pack.nodes.size()) + round.side_rows;
+    cost_ = Refined(cost_, nodes + 1, round.verify_ms);
+    const std::vector<Token> accepted = Accepted(round.proposal.pack, round.verdict);
     const int taken = Commit(accepted, tokenizer, &session);
     round.committed.assign(accepted.begin(), accepted.begin() + taken);
     tokens.insert(tokens.end(), round.committed.begin(), round.committed.end());
-    stats.nodes += static_cast<int>(round.pack.nodes.size());
+    round.news = strategy->Observe(session, round.side_verdicts);
+    CloseDone(round.news.done, &branches);
+    stats.nodes += nodes;
+    stats.side_rows += round.side_rows;
     stats.accepted += std::min(taken, static_cast<int>(round.verdict.path.size()));
     stats.draft_ms += round.draft_ms;
     stats.verify_ms += round.verify_ms;
@@ -148,6 +201,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   }
   stats.tokens = static_cast<int>(session.tokens.size());
   stats.cells = arena_.use();
+  stats.kept_bytes = static_cast<size_t>(stats.cells.peak_kept) * model_.info().cell_bytes;
   stats.total_ms = watch.ElapsedMs();
   return Generation{
       .tokens = session.tokens,

@@ -3,6 +3,8 @@
 // (real model).
 #pragma once
 
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,9 +24,13 @@ struct GenerateOptions {
   SamplingOptions sampling;  // a request's own temperature, top_p and seed come first
   int max_tokens = 1024;     // unless the request says; cut to what the context holds
   // Performance: never changes the output.
-  Method method = Method::kSchemaFill;
+  MethodSpec method = Method::kSchemaFill;
   Preset preset = Preset::kAuto;
-  int max_nodes = 32;  // drafted nodes a forward
+  int max_nodes = 32;       // drafted nodes of MAIN a forward
+  int max_side_rows = 160;  // rows of SIDE branches a forward, where they pay
+  // Performance that may change the output: the prompt's last rows go in one forward with the first
+  // tree. Not bit-exact on backends whose kernels depend on the number of rows.
+  bool hybrid_prefill = false;
 };
 
 // Time and work of one request. Model load is outside.
@@ -33,14 +39,16 @@ struct GenerateStats {
   int reused_tokens = 0;  // of the prompt, from the request before
   int tokens = 0;         // committed output
   int forwards = 0;       // target forwards of the decoding phase
-  int nodes = 0;          // drafted rows over all forwards
-  int accepted = 0;       // of them
+  int nodes = 0;          // drafted rows over all forwards, MAIN's and those of SIDE branches
+  int side_rows = 0;      // of them, those of SIDE branches
+  int accepted = 0;       // of MAIN's
   double prepare_ms = 0;  // prompt, tokens, forecast
   double prefill_ms = 0;
   double draft_ms = 0;
   double verify_ms = 0;  // target forwards and verdicts
   double total_ms = 0;
   ArenaUse cells;
+  size_t kept_bytes = 0;  // of the target's cache that the request kept at most (paper, Table 4)
 
   double decode_ms() const { return total_ms - prepare_ms - prefill_ms; }
   double acceptance_length() const {
@@ -76,8 +84,15 @@ class Engine {
   const TargetModel& model() const { return model_; }
 
  private:
-  PackLimits Limits(const GenerateOptions& options, const Session& session) const;
-  RoundTrace Round(Strategy& strategy, const RoundState& state, const SamplingOptions& sampling);
+  // The running request's branches: of the strategy's numbers, the arena's ids.
+  using OpenBranches = std::map<int, BranchId>;
+
+  RoundState State(const GenerateOptions& options, const Session& session,
+                   std::span<const Token> tokens) const;
+  RoundTrace Round(Strategy& strategy, const RoundState& state, const SamplingOptions& sampling,
+                   OpenBranches* branches);
+  std::vector<BranchId> OpenNew(std::span<const SideDraft> drafts, OpenBranches* branches);
+  void CloseDone(std::span<const int> done, OpenBranches* branches);
 
   TargetModel& model_;
   Arena arena_;

@@ -3,50 +3,43 @@
 #include <array>
 #include <string>
 
-#include "draft/expand.h"
+#include "engine/schemafill.h"
 
 namespace schemafill {
 namespace {
 
 class ArStrategy final : public Strategy {
  public:
-  Pack Propose(const RoundState&) override { return {}; }
+  Proposal Propose(const RoundState&) override { return {}; }
 };
 
-class SchemaFillStrategy final : public Strategy {
- public:
-  SchemaFillStrategy(const DraftSources& sources, const Tokenizer& tokenizer)
-      : sources_(sources), tokenizer_(tokenizer) {}
-
-  Pack Propose(const RoundState& state) override {
-    const Draft draft = ExpandDraft(sources_, state.session->answer, {});
-    return PackDraft(draft, state.tokens, tokenizer_, state.limits);
-  }
-
- private:
-  const DraftSources sources_;
-  const Tokenizer& tokenizer_;
+struct NamedMethod {
+  std::string_view name;
+  MethodSpec spec;
 };
 
-constexpr std::array kMethods = {Method::kAr, Method::kSchemaFill};
+constexpr auto kMethods = std::to_array<NamedMethod>({
+    {"ar", {Method::kAr}},
+    {"schemafill", {Method::kSchemaFill}},
+    {"schemafill-b", {Method::kSchemaFill, Stage::kB}},
+    {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
+    {"schemafill-lying", {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}},
+});
 
 }  // namespace
 
-std::string_view Name(Method method) {
-  switch (method) {
-    case Method::kAr:
-      return "ar";
-    case Method::kSchemaFill:
-      return "schemafill";
+std::string_view Name(const MethodSpec& spec) {
+  for (const NamedMethod& method : kMethods) {
+    if (method.spec == spec) return method.name;
   }
   return "";
 }
 
-Result<Method> ParseMethod(std::string_view name) {
+Result<MethodSpec> ParseMethod(std::string_view name) {
   std::string known;
-  for (const Method method : kMethods) {
-    if (name == Name(method)) return method;
-    known += (known.empty() ? "" : ", ") + std::string(Name(method));
+  for (const NamedMethod& method : kMethods) {
+    if (name == method.name) return method.spec;
+    known += (known.empty() ? "" : ", ") + std::string(method.name);
   }
   return BadInput("unknown method '" + std::string(name) + "'; this build has: " + known);
 }
@@ -57,10 +50,14 @@ Result<Preset> ParsePreset(std::string_view name) {
   return BadInput("unknown preset '" + std::string(name) + "'; there are: auto, paper");
 }
 
-std::unique_ptr<Strategy> MakeStrategy(Method method, const DraftSources& sources,
-                                       const Tokenizer& tokenizer) {
-  if (method == Method::kAr) return std::make_unique<ArStrategy>();
-  return std::make_unique<SchemaFillStrategy>(sources, tokenizer);
+std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
+                                       const DraftSources& sources, const Tokenizer& tokenizer) {
+  if (spec.method == Method::kAr) return std::make_unique<ArStrategy>();
+  return MakeSchemaFill({.side = with_side && spec.stage != Stage::kB,
+                         .across_calls = spec.stage == Stage::kD,
+                         .fault = spec.fault,
+                         .branches = {}},
+                        sources, tokenizer);
 }
 
 }  // namespace schemafill

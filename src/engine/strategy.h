@@ -1,5 +1,5 @@
-// A decoding method is a strategy over the one engine: it proposes a tree, the engine has the
-// target verify it.
+// A decoding method is a strategy over the one engine: it proposes rows, the engine has the target
+// verify them.
 #pragma once
 
 #include <functional>
@@ -11,19 +11,48 @@
 #include "base/result.h"
 #include "commit/session.h"
 #include "draft/pieces.h"
+#include "draft/side.h"
 #include "model/tokenizer.h"
 #include "pack/pack.h"
+#include "plan/schedule.h"
 
 namespace schemafill {
 
 enum class Method {
   kAr,          // one row a step: the reference for output and for speed
-  kSchemaFill,  // schema-guided MAIN path (paper 5.3, stage B) with copied values
+  kSchemaFill,  // the paper's method
 };
 
-std::string_view Name(Method method);
-// The error lists the methods that there are.
-Result<Method> ParseMethod(std::string_view name);
+// How much of the method is in use: the cumulative ablation of the paper's Table 2. Its stage A is
+// another method, `eagle3`.
+enum class Stage {
+  kB,  // the schema-guided MAIN path, within one call
+  kC,  // and SIDE branches
+  kD,  // and packing across calls: all of SchemaFill
+};
+
+// Faults for tests of losslessness on a real model: they cost speed, never a token.
+enum class Fault {
+  kNone,
+  kLyingSides,  // what SIDE branches have ready is replaced by another value
+};
+
+// What runs under a method's name. A Method by itself is all of it, without faults.
+struct MethodSpec {
+  constexpr MethodSpec(Method method, Stage stage = Stage::kD, Fault fault = Fault::kNone)
+      : method(method), stage(stage), fault(fault) {}
+  friend bool operator==(const MethodSpec&, const MethodSpec&) = default;
+
+  Method method;
+  Stage stage;
+  Fault fault;
+};
+
+// `ar`, `schemafill`; `schemafill-b` and `schemafill-c` for the earlier stages;
+// `schemafill-lying` with Fault::kLyingSides.
+std::string_view Name(const MethodSpec& spec);
+// The error lists the names that there are.
+Result<MethodSpec> ParseMethod(std::string_view name);
 
 // How much is drafted.
 enum class Preset {
@@ -38,24 +67,44 @@ Result<Preset> ParsePreset(std::string_view name);
 // What a strategy may look at in a round. All of it public or verified.
 struct RoundState {
   std::span<const Token> tokens;  // prompt and committed output
+  int prompt_tokens = 0;          // of them, the prompt
   const Session* session = nullptr;
-  PackLimits limits;
+  PackLimits limits;  // of MAIN's tree
+  int side_rows = 0;      // most rows of SIDE branches
+  int side_branches = 0;  // most branches that may begin
 };
 
-// Not thread-safe; one for a request. A proposal is a hint: it may be empty and never fails.
+// What the next forward should verify. A proposal is a hint: it may be empty and never fails.
+struct Proposal {
+  Pack pack;                            // MAIN
+  std::vector<SideDraft> side;          // SIDE branches, each once
+  std::vector<PreparedValue> prepared;  // what MAIN's draft could use, for the trace
+};
+
+// What a strategy made of the target's verdicts.
+struct RoundNews {
+  std::vector<int> done;              // branches that end here
+  std::vector<SideView> side;         // each branch of the proposal, as it stands now
+  std::vector<ScheduleEvent> events;  // what happened to the schedule
+};
+
+// Not thread-safe; one for a request.
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // At most state.limits.max_nodes nodes and state.limits.max_leaves leaves, whatever they hold.
-  virtual Pack Propose(const RoundState& state) = 0;
+  // At most state.limits.max_nodes nodes, state.limits.max_leaves leaves and state.side_rows SIDE
+  // rows, whatever they hold.
+  virtual Proposal Propose(const RoundState& state) = 0;
+  // The verdicts on the last proposal's branches, in its order; `session` holds what MAIN committed.
+  virtual RoundNews Observe(const Session&, std::span<const SideVerdict>) { return {}; }
 };
 
 // Makes the strategy of one request. The sources outlive it.
 using StrategyMaker =
     std::function<std::unique_ptr<Strategy>(const DraftSources&, const Tokenizer&)>;
 
-// The sources must outlive the strategy.
-std::unique_ptr<Strategy> MakeStrategy(Method method, const DraftSources& sources,
-                                       const Tokenizer& tokenizer);
+// The sources must outlive the strategy. `with_side`: SIDE rows pay here.
+std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
+                                       const DraftSources& sources, const Tokenizer& tokenizer);
 
 }  // namespace schemafill

@@ -17,9 +17,21 @@
 //     accept a c   r{0} a{0} b{parking} c{0}    the next row lies behind c
 //     accept a b   r{0} a{0} b{0} free          the next row takes c's cell
 //
-// A SIDE branch is a sequence of its own that continues a prefix of MAIN. It sees that prefix and its
-// own rows; no other branch and no MAIN row sees them. Its rows come behind MAIN's in a forward. A
-// branch that closes gives back what lies behind MAIN's last cell; the rest of its cells is parked.
+// A SIDE branch is a sequence of its own that continues a prefix of MAIN. It sees that prefix and
+// its own rows; no other branch and no MAIN row sees them. Its rows come behind MAIN's in a
+// forward, and they lie in position order too. So while branches hold cells, a cell in front of one
+// of theirs is not free to take either. It waits: the next Verify hands it out if MAIN's rows,
+// which come first, fill it, and parks it otherwise. With a branch on sequence 5 and waiting on 6
+// of 8:
+//
+//     forward      r{0,1} a{0} b{1} x{5}
+//     accept a     r{0} a{0} b{6} x{5}          the next root takes b's cell
+//     forward      r{0} a{0} s{0} x{5} y{5}
+//
+// A branch that closes gives back what the last forward stored; older cells of its own are parked,
+// as newer ones of MAIN lie behind them.
+//
+// Sequences of branches go down from the waiting one.
 //
 // Tested by tests/kv/arena_test.cc.
 #pragma once
@@ -56,11 +68,11 @@ struct SideRow {
 // What a request has cost in cells so far. Between rounds the model uses prefix + verified + side +
 // parked cells.
 struct ArenaUse {
-  int prefix = 0;    // cells of the prompt without its last token
-  int verified = 0;  // cells of that last token and of committed output
-  int side = 0;      // cells that open SIDE branches hold, a shared one counted once
-  int parked = 0;    // rejected cells that wait for the end of the request
-  int peak = 0;      // most cells in use at once, scratch rows included
+  int prefix = 0;     // cells of the prompt without its last token
+  int verified = 0;   // cells of that last token and of committed output
+  int side = 0;       // cells that open SIDE branches hold, a shared one counted once
+  int parked = 0;     // rejected cells that can't be freed yet, or not before the request ends
+  int peak = 0;       // most cells in use at once, scratch rows included
   int peak_kept = 0;  // most cells kept between two forwards: prefix + verified + side + parked
 };
 
@@ -92,10 +104,10 @@ class Arena {
   // One target forward: the root row (the last token that has no cell yet), the tree behind it, and
   // rows of SIDE branches. Row 0 of the model's outputs is the root, row i + 1 is nodes[i], row
   // nodes.size() + 1 + i is side[i]. Root and nodes have logits.
-  // REQUIRES: Begin, and Accept since the last Verify; 1 + nodes.size() + side.size() <= max_rows();
-  // at most max_leaves() leaves; side rows' parents first, of open branches, and a row's branches
-  // are among its parent's; branches that share a row without parent hold no rows and opened at the
-  // same place.
+  // REQUIRES: Begin, and Accept since the last Verify; 1 + nodes.size() + side.size() <=
+  // max_rows(); at most max_leaves() leaves; side rows' parents first, of open branches, and a
+  // row's branches are among its parent's; branches that share a row without parent hold no rows
+  // and opened at the same place.
   void Verify(Token root, std::span<const TreeNode> nodes, std::span<const SideRow> side = {});
 
   // Keeps the root row and the accepted nodes (a path from the root, in order) as verified cells;
@@ -114,18 +126,51 @@ class Arena {
 
   const ArenaUse& use() const { return use_; }
 
+  // Throws if the books of cells, branches and sequences disagree; for tests.
+  void CheckInvariants() const;
+
  private:
   enum class State { kIdle, kReady, kVerified };
 
+  struct Branch {
+    BranchId id{};
+    SequenceId sequence{};
+    int opened = 0;  // tokens of prompt and output that it continues
+    int length = 0;  // position behind its last cell
+  };
+
+  // A cell that open branches hold.
+  struct SideCell {
+    int position = 0;
+    std::vector<SequenceId> holders;
+    bool newest = false;  // stored by the last forward
+  };
+
+  SequenceId Parking() const;
+  SequenceId Waiting() const;
+  std::vector<SequenceId> TreeSequences() const;
+  int BranchIndex(BranchId branch) const;
+  void AddMainRows(Token root);
   void LabelRows(std::span<const int> leaves);
+  void AddSideRows();
+  void ReuseWaiting();
+  void PutAside(SequenceId holder, int position, bool waits);
   void MoveMain(std::span<const int> path);
+  void KeepSide(std::span<const int> kept);
+  int Kept() const;
 
   TargetModel& model_;
-  State state_ = State::kIdle;   // kIdle: only Begin may come
-  std::vector<Token> prompt_;    // the public prefix whose cells are known to be in place
-  std::vector<TreeNode> nodes_;  // of the last Verify
-  std::vector<Row> rows_;        // of the last Verify, root first
-  int scratch_ = 0;              // scratch sequences that may carry cells
+  State state_ = State::kIdle;        // kIdle: only Begin may come
+  std::vector<Token> prompt_;         // the public prefix whose cells are known to be in place
+  std::vector<TreeNode> nodes_;       // of the last Verify
+  std::vector<SideRow> side_;         // of the last Verify
+  std::vector<Row> rows_;             // of the last Verify, root first
+  std::vector<SequenceId> scratch_;   // sequences of leaves that may carry cells
+  std::vector<Branch> branches_;      // the open ones
+  std::vector<SideCell> side_cells_;  // in the order in which they lie
+  std::vector<int> waiting_;          // positions of the cells that wait
+  int reused_ = 0;                    // rows of the last forward that took cells that had waited
+  int next_branch_ = 0;
   ArenaUse use_;
 };
 

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "draft/encode.h"
+
 namespace schemafill {
 namespace {
-
-// Tokens of context in front of drafted text; a border merges with its neighbour at most.
-constexpr size_t kContextTokens = 6;
 
 // A path's last token may merge with what comes next, which nobody knows.
 constexpr double kBorderShare = 0.8;
@@ -134,23 +133,6 @@ void AppendBranch(const Trie& trie, const std::vector<bool>& keep, int parent, i
 }
 
 }  // namespace
-
-std::vector<Token> EncodeBehind(const Tokenizer& tokenizer, std::span<const Token> committed,
-                                std::string_view text) {
-  std::string context;
-  for (const Token token : committed.last(std::min(committed.size(), kContextTokens)))
-    context += tokenizer.Piece(token);
-  std::vector<Token> tokens = tokenizer.Encode(context + std::string(text));
-  // The tokens of `text` are the last ones, if a token border lies where it begins.
-  size_t bytes = 0;
-  for (size_t i = tokens.size(); i-- > 0;) {
-    bytes += tokenizer.Piece(tokens[i]).size();
-    if (bytes == text.size())
-      return {tokens.begin() + static_cast<std::ptrdiff_t>(i), tokens.end()};
-    if (bytes > text.size()) break;
-  }
-  return tokenizer.Encode(text);
-}
 
 Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Tokenizer& tokenizer,
                const PackLimits& limits) {

@@ -43,8 +43,4 @@ struct PackLimits {
 Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Tokenizer& tokenizer,
                const PackLimits& limits);
 
-// The tokens that continue `committed` by `text`, as the tokenizer would write them there.
-std::vector<Token> EncodeBehind(const Tokenizer& tokenizer, std::span<const Token> committed,
-                                std::string_view text);
-
 }  // namespace schemafill

@@ -60,6 +60,13 @@ CostCurve Refined(const CostCurve& curve, int rows, double ms) {
   return refined;
 }
 
+bool SideRowsPay(const CostCurve& curve) {
+  constexpr int kMainRows = 16;
+  constexpr int kSideRows = 24;
+  constexpr double kGain = 1.15;
+  return curve.Ms(kMainRows + kSideRows) < kGain * curve.Ms(kMainRows);
+}
+
 int BestNodeCount(std::span<const double> probabilities, const CostCurve& curve, int most) {
   const int limit = std::min(most, static_cast<int>(probabilities.size()));
   double tokens = 1;

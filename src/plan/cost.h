@@ -33,6 +33,10 @@ CostCurve Refined(const CostCurve& curve, int rows, double ms);
 // don't cost more than n forwards of one row.
 CostCurve WithoutNoise(const CostCurve& curve);
 
+// Whether rows cost so little here that SIDE branches may add a tree's worth of them to each
+// forward: they save one forward in five to seven at most (paper, Table 2, stages B and C).
+bool SideRowsPay(const CostCurve& curve);
+
 // Number of nodes to take from `probabilities` (largest first), at most `most`.
 int BestNodeCount(std::span<const double> probabilities, const CostCurve& curve, int most);
 

@@ -37,11 +37,16 @@ struct ScheduledField {
 
 // A producer: the fields of one forecast call. Its index in Schedule::groups() never changes.
 struct ScheduledGroup {
-  int call = 0;        // position in the answer that it is meant for now
-  int tool = 0;        // index in Catalog::tools
-  bool bound = false;  // a verified header names its tool at its position
+  int call = 0;          // position in the answer that it is meant for now
+  int tool = 0;          // index in Catalog::tools
+  bool bound = false;    // a verified header names its tool at its position
+  bool retired = false;  // its call is complete, came with another tool or can't come any more
   std::vector<ScheduledField> fields;  // top-level arguments in rendered order
 };
+
+// Groups are added for calls in front of this one only: a model that repeats itself may never end
+// its list, and each group takes prepared values and room in the KV cache.
+constexpr int kMaxScheduledCalls = 16;
 
 // What a verified token can do to the schedule.
 enum class Transition {
@@ -62,8 +67,10 @@ struct ScheduleEvent {
   Transition transition{};
   int group = 0;      // index in Schedule::groups()
   int call = 0;       // the group's position now
+  int tool = 0;       // the group's tool, index in Catalog::tools
   std::string field;  // empty: the group
-  std::string Dump(const Catalog& catalog) const;  // `rebound: get_time is call 1 now`
+  // `rebound: get_time is call 1 now`, `bound: get_time, call 1`, `written: get_time.zone, call 1`
+  std::string Dump(const Catalog& catalog) const;
 };
 
 struct ActiveField {
@@ -76,9 +83,11 @@ class Schedule {
  public:
   Schedule(const Catalog& catalog, const Forecast& forecast);
 
-  // Takes in what the answer says by now. Calls, keys and closed brackets count once they are
-  // complete in the verified text. An answer in prose or in another format changes nothing.
-  // `answer` only grows from call to call.
+  // Takes in what the answer says by now: what happened, in the order of the text, the same however
+  // the text comes in parts. A call's name counts with its closing quote, a key with its colon.
+  // Keys in front of the name wait for it. An answer in prose changes nothing, and one in another
+  // format at most ends the list. Cost: linear in the new text.
+  // REQUIRES: the text of `answer` begins with that of the last call.
   std::vector<ScheduleEvent> Align(const Answer& answer);
 
   // The open fields of the current group and of the next one, the most urgent first: the current
@@ -91,10 +100,34 @@ class Schedule {
   const std::vector<ScheduledGroup>& groups() const { return groups_; }
 
  private:
+  // What the text of an answer does, byte by byte.
+  void Follow(char byte);
+  void BeginCall();
+  void TakeHeader();
+  void TakeKey(std::string_view key);
+  void CloseCall();
+  void EndList();
+
+  void Bind(int tool);
+  void Write(const std::string& key);
+  int UnusedGroup(int tool) const;
+  int AddGroup(int call, int tool);
+  void Slide();
+  void Retire(int group);
+  void Tell(Transition transition, int group, std::string_view field = {});
+  ScheduledGroup& at(int group) { return groups_[static_cast<size_t>(group)]; }
+
   const Catalog& catalog_;
   const Forecast& forecast_;
   std::vector<ScheduledGroup> groups_;
-  int current_ = 0;  // the call that MAIN writes or comes to next
+  std::vector<ScheduleEvent> events_;  // of the Align that runs
+
+  Answer seen_;                          // what was taken in, to see each byte's effect
+  int current_ = 0;                      // the call that MAIN writes or comes to next
+  bool open_ = false;                    // that call has begun
+  size_t depth_ = 0;                     // index of its frame
+  bool named_ = false;                   // its header is verified
+  std::vector<std::string> early_keys_;  // of its arguments, in front of its name
   bool ended_ = false;
 };
 

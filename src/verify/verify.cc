@@ -35,4 +35,11 @@ Verdict VerifyTree(std::span<const TreeNode> nodes,
   }
 }
 
+Verdict VerifyChain(std::span<const Token> chain,
+                    const std::function<std::span<const float>(int)>& logits) {
+  std::vector<TreeNode> nodes;
+  for (const Token token : chain) nodes.push_back({token, static_cast<int>(nodes.size()) - 1});
+  return VerifyTree(nodes, logits, {.temperature = 0}, 0);
+}
+
 }  // namespace schemafill

@@ -28,4 +28,9 @@ Verdict VerifyTree(std::span<const TreeNode> nodes,
                    const std::function<std::span<const float>(int)>& logits,
                    const SamplingOptions& sampling, int position);
 
+// The same for a chain of tokens behind row 0, greedily: SIDE branches are provisional, so their
+// values are the target's likeliest ones at any temperature.
+Verdict VerifyChain(std::span<const Token> chain,
+                    const std::function<std::span<const float>(int)>& logits);
+
 }  // namespace schemafill

@@ -98,7 +98,7 @@ TEST(ValueCandidates, TheLikeliest) {
     const std::vector<ValueCandidate> candidates = Candidates(row.slot);
     EXPECT_EQ(candidates.empty() ? "" : candidates[0].json, row.json) << row.label;
     if (candidates.empty()) continue;
-    EXPECT_EQ(candidates[0].container, row.json == "[" || row.json == "{") << row.label;
+    EXPECT_EQ(candidates[0].open, row.json == "[" || row.json == "{") << row.label;
   }
 }
 
@@ -151,7 +151,7 @@ TEST(ValueCandidates, FitWhatIsTypedAndAreADistribution) {
     double sum = 0;
     for (const ValueCandidate& candidate : Candidates(slot)) {
       ASSERT_TRUE(candidate.json.starts_with(typed)) << candidate.json << " for " << typed;
-      ASSERT_TRUE(candidate.container || Json::accept(candidate.json)) << candidate.json;
+      ASSERT_TRUE(candidate.open || Json::accept(candidate.json)) << candidate.json;
       ASSERT_GE(candidate.probability, 0);
       sum += candidate.probability;
     }

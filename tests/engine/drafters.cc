@@ -42,7 +42,7 @@ class Drafter final : public Strategy {
     }
   }
 
-  Pack Propose(const RoundState& state) override {
+  Proposal Propose(const RoundState& state) override {
     done_ = state.session->tokens.size();
     Tree tree(state.limits);
     const int most = state.limits.max_nodes;
@@ -73,7 +73,7 @@ class Drafter final : public Strategy {
         Random(tree, dice_.Roll(most + 1));
         break;
     }
-    return tree.Take();
+    return {.pack = tree.Take(), .side = {}, .prepared = {}};
   }
 
  private:

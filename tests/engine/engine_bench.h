@@ -59,9 +59,11 @@ class EngineBench {
         .round =
             [&](const RoundTrace& round) {
               EXPECT_EQ(round.round, ++rounds);
-              EXPECT_LE(static_cast<int>(round.pack.nodes.size()), options.max_nodes);
+              const int main_nodes = static_cast<int>(round.proposal.pack.nodes.size());
+              EXPECT_LE(main_nodes, options.max_nodes);
+              EXPECT_LE(round.side_rows, options.max_side_rows);
               EXPECT_EQ(model_.cells_used(), InUse(round.cells));
-              nodes += static_cast<int>(round.pack.nodes.size());
+              nodes += main_nodes + round.side_rows;
               committed.insert(committed.end(), round.committed.begin(), round.committed.end());
             }};
     const int before = model_.forwards();
@@ -84,7 +86,7 @@ class EngineBench {
     return generation;
   }
 
-  static int InUse(const ArenaUse& use) { return use.prefix + use.verified + use.parked; }
+  static int InUse(const ArenaUse& use) { return use.prefix + use.verified + use.side + use.parked; }
 
   ScriptedModel model_;
   Engine engine_;
@@ -103,7 +105,7 @@ inline void ExpectSame(const Generation& got, const Generation& want) {
   EXPECT_EQ(Calls(got), Calls(want));
 }
 
-inline GenerateOptions Options(Method method, int max_nodes = 32, double temperature = 0,
+inline GenerateOptions Options(MethodSpec method, int max_nodes = 32, double temperature = 0,
                                uint64_t seed = 0) {
   GenerateOptions options;
   options.sampling.temperature = temperature;

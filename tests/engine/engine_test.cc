@@ -257,7 +257,7 @@ class Stubborn final : public Strategy {
   explicit Stubborn(std::vector<TreeNode> nodes) {
     for (const TreeNode& node : nodes) pack_.nodes.push_back({node, 1, PieceKind::kCopy});
   }
-  Pack Propose(const RoundState&) override { return pack_; }
+  Proposal Propose(const RoundState&) override { return {.pack = pack_, .side = {}, .prepared = {}}; }
 
  private:
   Pack pack_;

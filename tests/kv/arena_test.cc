@@ -39,7 +39,13 @@ std::vector<TreeNode> Tree(const std::string& text) {
   return nodes;
 }
 
-int CellsInUse(const ArenaUse& use) { return use.prefix + use.verified + use.parked; }
+int CellsInUse(const ArenaUse& use) { return use.prefix + use.verified + use.side + use.parked; }
+
+void ExpectCells(const ScriptedModel& model, const Arena& arena, int scratch) {
+  EXPECT_EQ(model.cells_used(), CellsInUse(arena.use()) + scratch);
+  EXPECT_GE(arena.use().peak, model.cells_used());
+  EXPECT_NO_THROW(arena.CheckInvariants());
+}
 
 // ---- One round, cell by cell ----
 
@@ -133,6 +139,184 @@ TEST(ArenaTest, AFreedTailIsUsedAgainAndAParkedCellIsNot) {
   EXPECT_EQ(arena.use().verified, 4);
   EXPECT_EQ(arena.use().parked, 1);
   EXPECT_EQ(arena.use().peak, 6);
+}
+
+// ---- SIDE branches, cell by cell ----
+
+// One call of the arena. Branches are named by letters in the order in which they open, rows as in
+// Tree() with the names of their branches behind them:
+//     begin pr        open 2        close A
+//     verify r a:-1 b:-1 / x:-1:AB y:0:A        accept 1 / 0 1
+struct Step {
+  std::string call;
+  std::string cells;  // after it; on 8 sequences 7 is for parking, 6 waits, branches go down from 5
+};
+
+struct TraceRow {
+  std::string name;
+  std::vector<Step> steps;
+};
+
+std::vector<int> Numbers(std::istream& in) {
+  std::vector<int> numbers;
+  for (std::string word; in >> word && word != "/";) numbers.push_back(std::stoi(word));
+  return numbers;
+}
+
+std::vector<SideRow> SideRows(std::istream& in, const std::vector<BranchId>& branches) {
+  std::vector<SideRow> rows;
+  for (std::string word; in >> word;) {
+    const size_t colon = word.rfind(':');
+    rows.push_back(
+        {.token = Token{word[0]}, .parent = std::stoi(word.substr(2, colon - 2)), .branches = {}});
+    for (const char name : word.substr(colon + 1))
+      rows.back().branches.push_back(branches[name - 'A']);
+  }
+  return rows;
+}
+
+void MakeCall(Arena& arena, const std::string& call, std::vector<BranchId>& branches) {
+  std::istringstream in(call);
+  std::string what, word, tree;
+  in >> what;
+  if (what == "accept") {
+    const std::vector<int> path = Numbers(in);
+    arena.Accept(path, Numbers(in));
+    return;
+  }
+  in >> word;
+  if (what == "begin") arena.Begin(Text(word));
+  if (what == "open") branches.push_back(arena.Open(std::stoi(word)));
+  if (what == "close") arena.Close(branches.at(word[0] - 'A'));
+  if (what != "verify") return;
+  for (std::string node; in >> node && node != "/";) tree += node + " ";
+  arena.Verify(Token{word[0]}, Tree(tree), SideRows(in, branches));
+}
+
+const TraceRow kTraces[] = {
+    {"a branch sees a prefix of MAIN, MAIN doesn't see it",
+     {{"open 1", "p@0{0,5}"},
+      {"verify r a:-1 / x:-1:A y:0:A", "p@0{0,5} r@1{0} a@2{0} x@1{5} y@2{5}"},
+      {"accept 0 / 0 1", "p@0{0,5} r@1{0} a@2{0} x@1{5} y@2{5}"},
+      {"verify s / z:-1:A", "p@0{0,5} r@1{0} a@2{0} x@1{5} y@2{5} s@3{0} z@3{5}"}}},
+    {"kept in part, refused as a whole",
+     {{"open 1", "p@0{0,5}"},
+      {"open 1", "p@0{0,4,5}"},
+      {"verify r / x:-1:B u:-1:A y:0:B", "p@0{0,4,5} r@1{0} x@1{4} u@1{5} y@2{4}"},
+      {"accept / 0", "p@0{0,4,5} r@1{0} x@1{4}"}}},
+    {"closed at once: freed",
+     {{"open 1", "p@0{0,5}"},
+      {"verify r / x:-1:A y:0:A", "p@0{0,5} r@1{0} x@1{5} y@2{5}"},
+      {"accept / 0 1", "p@0{0,5} r@1{0} x@1{5} y@2{5}"},
+      {"close A", "p@0{0} r@1{0}"},
+      {"verify s", "p@0{0} r@1{0} s@2{0}"}}},
+    {"closed after a later round: parked",
+     {{"open 1", "p@0{0,5}"},
+      {"verify r / x:-1:A", "p@0{0,5} r@1{0} x@1{5}"},
+      {"accept / 0", "p@0{0,5} r@1{0} x@1{5}"},
+      {"verify s", "p@0{0,5} r@1{0} x@1{5} s@2{0}"},
+      {"accept", "p@0{0,5} r@1{0} x@1{5} s@2{0}"},
+      {"close A", "p@0{0} r@1{0} x@1{7} s@2{0}"},
+      {"verify t", "p@0{0} r@1{0} x@1{7} s@2{0} t@3{0}"}}},
+    {"closed after a later round: what that round stored is freed",
+     {{"open 1", "p@0{0,5}"},
+      {"verify r / x:-1:A", "p@0{0,5} r@1{0} x@1{5}"},
+      {"accept / 0", "p@0{0,5} r@1{0} x@1{5}"},
+      {"verify s / y:-1:A", "p@0{0,5} r@1{0} x@1{5} s@2{0} y@2{5}"},
+      {"accept / 0", "p@0{0,5} r@1{0} x@1{5} s@2{0} y@2{5}"},
+      {"close A", "p@0{0} r@1{0} x@1{7} s@2{0}"}}},
+    {"closed without cells",
+     {{"open 1", "p@0{0,5}"}, {"close A", "p@0{0}"}, {"open 0", "p@0{0}"}, {"close B", "p@0{0}"}}},
+    {"opened behind the root",
+     {{"open 2", "p@0{0,5}"},
+      {"verify r a:-1 b:-1 / x:-1:A", "p@0{0,1,5} r@1{0,1,5} a@2{0} b@2{1} x@2{5}"},
+      {"accept 1 / 0", "p@0{0,5} r@1{0,5} a@2{7} b@2{0} x@2{5}"},
+      {"verify s / y:-1:A", "p@0{0,5} r@1{0,5} a@2{7} b@2{0} x@2{5} s@3{0} y@3{5}"}}},
+    {"opened behind the root, with rows only later",
+     {{"open 2", "p@0{0,5}"},
+      {"verify r a:-1", "p@0{0,5} r@1{0,5} a@2{0}"},
+      {"accept 0", "p@0{0,5} r@1{0,5} a@2{0}"},
+      {"verify s / x:-1:A", "p@0{0,5} r@1{0,5} a@2{0} s@3{0} x@2{5}"}}},
+    {"opened behind the root, closed before the forward",
+     {{"open 2", "p@0{0,5}"}, {"close A", "p@0{0}"}, {"verify r", "p@0{0} r@1{0}"}}},
+    {"opened in the middle of the output",
+     {{"verify r a:-1 b:-1 c:1", "p@0{0,1} r@1{0,1} a@2{0} b@2{1} c@3{1}"},
+      {"accept 1 2", "p@0{0} r@1{0} a@2{7} b@2{0} c@3{0}"},
+      {"open 3", "p@0{0,5} r@1{0,5} a@2{7} b@2{0,5} c@3{0}"},
+      {"verify s / x:-1:A", "p@0{0,5} r@1{0,5} a@2{7} b@2{0,5} c@3{0} s@4{0} x@3{5}"}}},
+    {"a shared row counts once and stays until its last branch closes",
+     {{"open 1", "p@0{0,5}"},
+      {"open 1", "p@0{0,4,5}"},
+      {"verify r / x:-1:AB y:0:A z:0:B", "p@0{0,4,5} r@1{0} x@1{4,5} y@2{5} z@2{4}"},
+      {"accept / 0 2", "p@0{0,4,5} r@1{0} x@1{4,5} y@2{6} z@2{4}"},
+      {"close A", "p@0{0,4} r@1{0} x@1{4} y@2{6} z@2{4}"},
+      {"verify s / u:-1:B", "p@0{0,4} r@1{0} x@1{4} s@2{0} z@2{4} u@3{4}"},
+      {"accept / 0", "p@0{0,4} r@1{0} x@1{4} s@2{0} z@2{4} u@3{4}"},
+      {"close B", "p@0{0} r@1{0} x@1{7} s@2{0} z@2{7}"}}},
+    {"a refused draft in front of a kept SIDE cell waits for the next root",
+     {{"open 1", "p@0{0,5}"},
+      {"verify r a:-1 b:-1 / x:-1:A", "p@0{0,1,5} r@1{0,1} a@2{0} b@2{1} x@1{5}"},
+      {"accept 0 / 0", "p@0{0,5} r@1{0} a@2{0} b@2{6} x@1{5}"},
+      {"verify s / y:-1:A", "p@0{0,5} r@1{0} a@2{0} s@3{0} x@1{5} y@2{5}"}}},
+    {"cells of one position are taken together, or parked",
+     {{"open 1", "p@0{0,5}"},
+      {"verify r a:-1 b:-1 c:1 / x:-1:A", "p@0{0,1,5} r@1{0,1} a@2{0} b@2{1} c@3{1} x@1{5}"},
+      {"accept / 0", "p@0{0,5} r@1{0} a@2{6} b@2{6} c@3{6} x@1{5}"},
+      {"verify s / y:-1:A", "p@0{0,5} r@1{0} a@2{7} b@2{7} s@2{0} x@1{5} y@2{5}"}}},
+    {"a refused draft on a cell that had waited waits again",
+     {{"open 1", "p@0{0,5}"},
+      {"verify r a:-1 b:0 / x:-1:A", "p@0{0,5} r@1{0} a@2{0} b@3{0} x@1{5}"},
+      {"accept / 0", "p@0{0,5} r@1{0} a@2{6} b@3{6} x@1{5}"},
+      {"verify s c:-1 d:0", "p@0{0,5} r@1{0} s@2{0} c@3{0} x@1{5} d@4{0}"},
+      {"accept", "p@0{0,5} r@1{0} s@2{0} c@3{6} x@1{5}"},
+      {"verify t / y:-1:A", "p@0{0,5} r@1{0} s@2{0} t@3{0} x@1{5} y@2{5}"}}},
+    {"closed in front of another branch's cell: waits",
+     {{"open 1", "p@0{0,5}"},
+      {"open 1", "p@0{0,4,5}"},
+      {"verify r / x:-1:A y:-1:B", "p@0{0,4,5} r@1{0} x@1{5} y@1{4}"},
+      {"accept / 0 1", "p@0{0,4,5} r@1{0} x@1{5} y@1{4}"},
+      {"close A", "p@0{0,4} r@1{0} x@1{6} y@1{4}"},
+      {"close B", "p@0{0} r@1{0} x@1{6}"},
+      {"verify s", "p@0{0} r@1{0} s@2{0}"}}},
+    {"a closed branch's sequence is used again, leaves take what is left",
+     {{"open 1", "p@0{0,5}"},
+      {"open 1", "p@0{0,4,5}"},
+      {"close A", "p@0{0,4}"},
+      {"verify r a:-1 b:-1 c:-1 d:-1 e:-1",
+       "p@0{0,1,2,3,4,5} r@1{0,1,2,3,5} a@2{0} b@2{1} c@2{2} d@2{3} e@2{5}"},
+      {"accept 4", "p@0{0,4} r@1{0} a@2{7} b@2{7} c@2{7} d@2{7} e@2{0}"},
+      {"open 3", "p@0{0,4,5} r@1{0,5} a@2{7} b@2{7} c@2{7} d@2{7} e@2{0,5}"}}},
+    {"Begin drops open branches",
+     {{"open 2", "p@0{0,5}"},
+      {"open 1", "p@0{0,4,5}"},
+      {"verify r a:-1 b:-1 / x:-1:A y:-1:B", "p@0{0,1,4,5} r@1{0,1,5} a@2{0} b@2{1} x@2{5} y@1{4}"},
+      {"accept 1 / 0 1", "p@0{0,4,5} r@1{0,5} a@2{7} b@2{0} x@2{5} y@1{4}"},
+      {"begin prq", "p@0{0} r@1{0}"}}},
+    {"Begin drops open branches in the middle of a round",
+     {{"open 2", "p@0{0,5}"},
+      {"verify r a:-1 / x:-1:A", "p@0{0,5} r@1{0,5} a@2{0} x@2{5}"},
+      {"begin prq", "p@0{0} r@1{0}"}}},
+};
+
+TEST(ArenaTest, SideBranchesCellByCell) {
+  for (const TraceRow& row : kTraces) {
+    SCOPED_TRACE(row.name);
+    ScriptedModel model(Letters(), {.max_sequences = 8});
+    Arena arena(model);
+    arena.Begin(Text("pr"));
+    std::vector<BranchId> branches;
+    for (const Step& step : row.steps) {
+      SCOPED_TRACE(step.call);
+      MakeCall(arena, step.call, branches);
+      EXPECT_EQ(model.DumpCells(), step.cells);
+      EXPECT_EQ(model.violation(), "");
+      EXPECT_NO_THROW(arena.CheckInvariants());
+      const bool between = !step.call.starts_with("verify");
+      if (between) ExpectCells(model, arena, 0);
+    }
+    arena.Begin(Text("pr"));
+    EXPECT_EQ(model.DumpCells(), "p@0{0}");
+  }
 }
 
 // ---- Begin ----
@@ -347,11 +531,6 @@ std::vector<int> RandomPath(Dice& dice, const std::vector<TreeNode>& nodes) {
   }
   std::ranges::reverse(path);
   return path;
-}
-
-void ExpectCells(const ScriptedModel& model, const Arena& arena, int scratch) {
-  EXPECT_EQ(model.cells_used(), CellsInUse(arena.use()) + scratch);
-  EXPECT_GE(arena.use().peak, model.cells_used());
 }
 
 // Whatever is drafted and whatever is kept of it, every row answers as plain decoding of its

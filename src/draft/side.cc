@@ -1,0 +1,263 @@
+#include "draft/side.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/utf8.h"
+#include "draft/encode.h"
+#include "draft/values.h"
+#include "json/json.h"
+
+namespace schemafill {
+namespace {
+
+constexpr size_t kMaxDraftText = 80;   // characters of one draft
+constexpr double kMinPiece = 0.02;     // a less likely guess is not worth a row
+
+// Tells the target which of the user's requests this branch is about (paper, Appendix A). Only in
+// the branch's own prefix.
+std::string CallHint(int call) {
+  constexpr auto kOrdinals = std::to_array<std::string_view>(
+      {"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"});
+  if (call == 0) return {};
+  if (call >= static_cast<int>(kOrdinals.size()))
+    return "Select request " + std::to_string(call + 1) + ".\n";
+  return "Select the " + std::string(kOrdinals[static_cast<size_t>(call)]) + " request.\n";
+}
+
+// Text of calls in the spelling that the answer has shown.
+class CallWriter {
+ public:
+  explicit CallWriter(const JsonSpelling& spelling) : spelling_(spelling) {}
+
+  std::string ListOpen() const { return "{" + Open(1) + "\"tool_calls\":" + Gap() + "[" + Open(2); }
+  std::string NextCall() const { return "," + spelling_.Break(spelling_.after_comma, 2); }
+  std::string CallOpen(std::string_view tool) const {
+    return "{" + Open(3) + "\"name\":" + Gap() + '"' + EscapeJson(tool) + "\"," +
+           spelling_.Break(spelling_.after_comma, 3) + "\"arguments\":" + Gap() + "{";
+  }
+  std::string Key(std::string_view field) const {
+    return Open(4) + '"' + EscapeJson(field) + "\":";
+  }
+
+ private:
+  std::string Gap() const { return spelling_.after_colon; }
+  std::string Open(size_t depth) const { return spelling_.Break(spelling_.after_open, depth); }
+
+  const JsonSpelling spelling_;
+};
+
+// A text that goes on from MAIN's: `shared` bytes of the answer, then `own`.
+struct Prefix {
+  size_t shared = 0;
+  std::string own;
+};
+
+// Behind the last call that MAIN has completed, or inside of the one that it writes.
+Prefix VerifiedPrefix(const Answer& answer, int call, const CallWriter& writer,
+                      std::string_view tool, std::string_view field) {
+  const auto& calls = answer.calls();
+  if (answer.place() == Place::kArguments && answer.current_call() == call) {
+    return {answer.json().frames()[answer.arguments_depth()].begin + 1, writer.Key(field)};
+  }
+  for (size_t i = calls.size(); i-- > 0;) {
+    if (calls[i].arguments_end == calls[i].arguments_begin) continue;
+    const size_t close = answer.text().find('}', calls[i].arguments_end);
+    if (close == std::string::npos) continue;
+    return {close + 1, writer.NextCall() + writer.CallOpen(tool) + writer.Key(field)};
+  }
+  return {};
+}
+
+// Whether the text ends where its value does: the target writes that byte together with what it
+// goes on with.
+bool EndsAtBracket(const Literal& value) {
+  const char last = value.json().empty() ? ' ' : value.json().back();
+  return value.complete() && (last == '"' || last == ']' || last == '}');
+}
+
+int CommonPrefix(const std::vector<Token>& a, const std::vector<Token>& b) {
+  return static_cast<int>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+}  // namespace
+
+bool SideBranches::Has(const ActiveField& slot) const {
+  return std::any_of(branches_.begin(), branches_.end(), [&](const Branch& branch) {
+    return branch.slot.group == slot.group && branch.slot.field == slot.field;
+  });
+}
+
+SideBranches::Branch SideBranches::Begin(const MainState& main, const Schedule& schedule,
+                                         const ActiveField& slot) const {
+  const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(slot.group)];
+  const std::string& tool = sources_.catalog->tools[static_cast<size_t>(group.tool)].name;
+  const std::string& field = group.fields[static_cast<size_t>(slot.field)].name;
+  const CallWriter writer(main.answer->json().spelling());
+  Branch branch;
+  branch.slot = slot;
+  Prefix prefix;
+  if (options_.context == SideContext::kVerified)
+    prefix = VerifiedPrefix(*main.answer, group.call, writer, tool, field);
+  const std::string& text = main.answer->text();
+  std::string hint;
+  if (prefix.own.empty()) {
+    hint = CallHint(group.call);
+    prefix = {0, writer.ListOpen() + writer.CallOpen(tool) + writer.Key(field)};
+  }
+  branch.answer.Feed(text.substr(0, prefix.shared) + prefix.own);
+  // Whole tokens of MAIN are shared; the rest of its text is the branch's own.
+  branch.fork = main.prompt_tokens;
+  size_t bytes = 0;
+  for (const Token token : main.tokens.subspan(static_cast<size_t>(main.prompt_tokens))) {
+    const size_t end = bytes + tokenizer_.Piece(token).size();
+    if (end > prefix.shared) break;
+    bytes = end;
+    ++branch.fork;
+  }
+  branch.tokens =
+      EncodeBehind(tokenizer_, main.tokens.first(static_cast<size_t>(branch.fork)),
+                   hint + text.substr(bytes, prefix.shared - bytes) + prefix.own);
+  branch.prefix = branch.tokens.size();
+  return branch;
+}
+
+// How far into the source the values in front of this slot go.
+size_t SideBranches::Reached(const MainState& main, const Schedule& schedule,
+                             const ActiveField& slot) const {
+  size_t reached = ReachedBy(*sources_.source, main.answer->calls());
+  const auto place = [&](const ActiveField& at) {
+    return std::pair(schedule.groups()[static_cast<size_t>(at.group)].call, at.field);
+  };
+  for (const Branch& branch : branches_) {
+    if (place(branch.slot) < place(slot) && branch.value.complete())
+      reached = Advance(*sources_.source, reached, branch.value.json());
+  }
+  return reached;
+}
+
+// The likeliest continuation of the branch's value, trimmed at the literal's boundary.
+std::vector<Token> SideBranches::Draft(const Branch& branch, size_t reached) const {
+  Answer answer = branch.answer;
+  Literal value = branch.value;
+  std::string text;
+  while (!value.complete() && text.size() < kMaxDraftText) {
+    const std::vector<Piece> pieces = NextPieces(sources_, answer, reached);
+    const auto best = std::max_element(
+        pieces.begin(), pieces.end(),
+        [](const Piece& a, const Piece& b) { return a.probability < b.probability; });
+    if (best == pieces.end() || best->probability < kMinPiece) break;
+    text += best->text.substr(0, value.Feed(best->text));
+    answer.Feed(best->text);
+    if (best->ends_scalar) value.Finish();
+    if (best->text.empty()) break;
+  }
+  std::vector<Token> tokens = EncodeBehind(tokenizer_, branch.tokens, text);
+  if (!tokens.empty() && EndsAtBracket(value)) tokens.pop_back();
+  if (tokens.size() > static_cast<size_t>(options_.max_draft))
+    tokens.resize(static_cast<size_t>(options_.max_draft));
+  return tokens;
+}
+
+std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedule& schedule,
+                                             int max_rows, int max_new) {
+  std::vector<SideDraft> drafts;
+  int rows = 0;
+  int under_way = 0;
+  const auto ask = [&](int number, int shared) {
+    const Branch& branch = branches_[static_cast<size_t>(number)];
+    SideDraft draft{number, branch.fork, branch.stored == 0, {}, {}};
+    draft.context.assign(branch.tokens.begin() + static_cast<std::ptrdiff_t>(branch.stored),
+                         branch.tokens.end());
+    draft.draft = Draft(branch, Reached(main, schedule, branch.slot));
+    const int more = static_cast<int>(draft.context.size() + draft.draft.size()) - shared;
+    if (rows + more > max_rows) return false;
+    rows += more;
+    ++under_way;
+    drafts.push_back(std::move(draft));
+    return true;
+  };
+  for (int i = 0; i < static_cast<int>(branches_.size()); ++i) {
+    if (branches_[static_cast<size_t>(i)].drafting) ask(i, 0);
+  }
+  for (const ActiveField& slot : schedule.Active()) {
+    if (under_way >= options_.max_branches || max_new <= 0) break;
+    if (Has(slot)) continue;
+    branches_.push_back(Begin(main, schedule, slot));
+    // Branches of one call begin with the same rows.
+    int shared = 0;
+    for (const SideDraft& other : drafts) {
+      if (other.fork != branches_.back().fork) continue;
+      shared = std::max(shared, CommonPrefix(other.context, branches_.back().tokens));
+    }
+    if (!ask(static_cast<int>(branches_.size()) - 1, shared)) {
+      branches_.pop_back();
+      break;
+    }
+    --max_new;
+  }
+  return drafts;
+}
+
+std::vector<int> SideBranches::Take(std::span<const SideVerdict> verdicts,
+                                    std::span<const SideDraft> drafts) {
+  std::vector<int> done;
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    const SideVerdict& verdict = verdicts[i];
+    Branch& branch = branches_[static_cast<size_t>(verdict.branch)];
+    std::vector<Token> news(drafts[i].draft.begin(), drafts[i].draft.begin() + verdict.accepted);
+    branch.stored = branch.tokens.size() + news.size();
+    news.push_back(verdict.correction);
+    for (const Token token : news) {
+      branch.tokens.push_back(token);
+      branch.answer.Feed(tokenizer_.Piece(token));
+      branch.value.Feed(tokenizer_.Piece(token));
+      if (tokenizer_.IsEnd(token)) branch.value.Finish();
+    }
+    const size_t length = branch.tokens.size() - branch.prefix;
+    const bool over = length > static_cast<size_t>(options_.max_value) ||
+                      tokenizer_.IsEnd(verdict.correction);
+    if (!branch.value.complete() && !branch.value.broken() && !over) continue;
+    branch.drafting = false;
+    done.push_back(verdict.branch);
+  }
+  return done;
+}
+
+std::vector<int> SideBranches::Retire(const Schedule& schedule) {
+  std::vector<int> ended;
+  for (int i = 0; i < static_cast<int>(branches_.size()); ++i) {
+    Branch& branch = branches_[static_cast<size_t>(i)];
+    const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(branch.slot.group)];
+    const FieldState state = group.fields[static_cast<size_t>(branch.slot.field)].state;
+    if (!branch.drafting || state == FieldState::kOpen) continue;
+    branch.drafting = false;
+    ended.push_back(i);
+  }
+  return ended;
+}
+
+SideView SideBranches::View(int number, const Schedule& schedule) const {
+  const Branch& branch = branches_[static_cast<size_t>(number)];
+  const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(branch.slot.group)];
+  const ScheduledField& field = group.fields[static_cast<size_t>(branch.slot.field)];
+  const std::string_view json = branch.value.json();
+  return {branch.slot.group,
+          {group.call, group.tool, field.name, std::string(json.substr(0, WholeCharacters(json))),
+           branch.value.complete()}};
+}
+
+std::vector<PreparedValue> SideBranches::Prepared(const Schedule& schedule) const {
+  std::vector<PreparedValue> prepared;
+  for (size_t i = 0; i < branches_.size(); ++i) {
+    const ActiveField& slot = branches_[i].slot;
+    const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(slot.group)];
+    const FieldState state = group.fields[static_cast<size_t>(slot.field)].state;
+    if (state == FieldState::kRetired || branches_[i].value.broken()) continue;
+    SideView view = View(static_cast<int>(i), schedule);
+    if (!view.value.json.empty()) prepared.push_back(std::move(view.value));
+  }
+  return prepared;
+}
+
+}  // namespace schemafill

@@ -1,0 +1,71 @@
+#include "engine/schemafill.h"
+
+#include "draft/expand.h"
+
+namespace schemafill {
+namespace {
+
+// Another value of the same kind, whatever the slot.
+void Lie(std::vector<PreparedValue>* prepared) {
+  for (PreparedValue& value : *prepared) {
+    const bool text = value.json.front() == '"';
+    value.json = text ? "\"not so\"" : value.json + "7";
+    value.complete = true;
+  }
+}
+
+class SchemaFill final : public Strategy {
+ public:
+  SchemaFill(const SchemaFillOptions& options, const DraftSources& sources,
+             const Tokenizer& tokenizer)
+      : options_(options),
+        sources_(sources),
+        tokenizer_(tokenizer),
+        schedule_(*sources.catalog, *sources.forecast),
+        branches_(sources, tokenizer, options.branches) {}
+
+  Proposal Propose(const RoundState& state) override {
+    Proposal proposal;
+    if (options_.side && state.side_rows > 0) {
+      // A snapshot from before the round: what branches finish now, MAIN gets in a later one.
+      proposal.prepared = branches_.Prepared(schedule_);
+      if (options_.fault == Fault::kLyingSides) Lie(&proposal.prepared);
+      const MainState main{&state.session->answer, state.tokens, state.prompt_tokens};
+      proposal.side = branches_.Propose(main, schedule_, state.side_rows, state.side_branches);
+    }
+    DraftSources sources = sources_;
+    sources.prepared = proposal.prepared;
+    const Draft draft = ExpandDraft(sources, state.session->answer,
+                                    {.across_calls = options_.across_calls});
+    proposal.pack = PackDraft(draft, state.tokens, tokenizer_, state.limits);
+    drafts_ = proposal.side;
+    return proposal;
+  }
+
+  RoundNews Observe(const Session& session, std::span<const SideVerdict> verdicts) override {
+    RoundNews news;
+    news.done = branches_.Take(verdicts, drafts_);
+    news.events = schedule_.Align(session.answer);
+    for (const int branch : branches_.Retire(schedule_)) news.done.push_back(branch);
+    for (const SideVerdict& verdict : verdicts)
+      news.side.push_back(branches_.View(verdict.branch, schedule_));
+    return news;
+  }
+
+ private:
+  const SchemaFillOptions options_;
+  const DraftSources sources_;
+  const Tokenizer& tokenizer_;
+  Schedule schedule_;
+  SideBranches branches_;
+  std::vector<SideDraft> drafts_;  // of the last proposal
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> MakeSchemaFill(const SchemaFillOptions& options,
+                                         const DraftSources& sources, const Tokenizer& tokenizer) {
+  return std::make_unique<SchemaFill>(options, sources, tokenizer);
+}
+
+}  // namespace schemafill

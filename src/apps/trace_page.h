@@ -1,6 +1,6 @@
 // A trace as one HTML page: totals, answer, forecast, lanes of the SIDE branches, and the tree of
-// each round. The page is trace_page.html, .css and .js; this puts the trace into
-// it.
+// each round. The page is trace_page.html and what it holds (trace_page.css,
+// trace_model.js, trace_lanes.js, trace_page.js); this puts the trace into it.
 // Tested by tests/apps/trace_test.py.
 #pragma once
 

@@ -94,7 +94,7 @@ def rounds():
     three.own("get")
     three.side(2, 1, 1, "get_time", "zone", ["Tok"], ["yo", '"'], ["}"], ",", '"Asia/Tokyo"', True)
     three.side(3, 1, 1, "get_time", "note", ["</script>"], [NASTY[1]], [" later"], NASTY[2], '"</script><!--<script>&amp;\\"\'')
-    three.event("call_closed", 0, 0, "get_weather")
+    three.event("call closed", 0, 0, "get_weather")
 
     four = Round(4)
     four.prepared(1, "get_time", "zone", '"Asia/Tokyo"')
@@ -121,8 +121,8 @@ def rounds():
     at = six.draft("scaffold", '"', "}}", "]", behind=at)
     six.draft("scaffold", "}", behind=at, probability=0.9)
     six.own("")
-    six.event("call_closed", 1, 1, "get_time")
-    six.event("list_ended", 2, 2, "send_message")
+    six.event("call closed", 1, 1, "get_time")
+    six.event("list ended", 2, 2, "send_message")
     return [one.line, two.line, three.line, four.line, five.line, six.line]
 
 

@@ -10,6 +10,7 @@ namespace schemafill {
 using CommandRunner = std::function<int()>;
 
 CommandRunner AddGenerate(CLI::App& program);
+CommandRunner AddTrace(CLI::App& program);
 CommandRunner AddVerify(CLI::App& program);
 
 }  // namespace schemafill

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   program.require_subcommand(1);
   std::map<std::string, schemafill::CommandRunner> runners = {
       {"generate", schemafill::AddGenerate(program)},
+      {"trace", schemafill::AddTrace(program)},
       {"verify", schemafill::AddVerify(program)},
   };
   try {

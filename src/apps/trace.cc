@@ -1,0 +1,80 @@
+// schemafill trace: the JSON lines of `generate --trace` as one page that needs nothing else.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "apps/commands.h"
+#include "apps/files.h"
+#include "apps/options.h"
+#include "apps/trace_page.h"
+
+namespace schemafill {
+namespace {
+
+struct TraceCommand {
+  std::string file;
+  std::string output;
+
+  int Run() const;
+  Result<std::string> OutputPath() const;
+};
+
+// FILE with .html in place of .jsonl.
+Result<std::string> TraceCommand::OutputPath() const {
+  if (output.empty() && file == "-")
+    return BadInput("standard input gives the page no name; add -o FILE.html, or -o - for stdout");
+  std::filesystem::path path = output.empty() ? file : output;
+  if (output.empty()) {
+    if (path.extension() == ".jsonl") path.replace_extension();
+    path += ".html";
+  }
+  std::error_code error;
+  if (std::filesystem::equivalent(path, file, error))
+    return BadInput(fmt::format("-o {}: is the trace itself; name another file", path.string()));
+  return path.string();
+}
+
+Status WritePage(const std::string& path, const std::string& page) {
+  if (path == "-") {
+    std::fwrite(page.data(), 1, page.size(), stdout);
+    return {};
+  }
+  errno = 0;
+  std::ofstream out(path, std::ios::binary);
+  out << page << std::flush;
+  if (out) return {};
+  return BadInput(fmt::format("-o {}: can't be written: {}; name another file or folder", path,
+                              std::strerror(errno)));
+}
+
+int TraceCommand::Run() const {
+  const Result<std::string> path = OutputPath();
+  if (!path) return Report(path.error());
+  const Result<std::string> lines = ReadFile(file);
+  if (!lines) return Report(lines.error());
+  const std::string name = file == "-" ? "standard input" : file;
+  const Result<std::string> page = TracePage(*lines, name);
+  if (!page) return Report(page.error());
+  if (const Status written = WritePage(*path, *page); !written) return Report(written.error());
+  if (*path != "-") fmt::print(stderr, "{}\n", *path);
+  return kExitOk;
+}
+
+}  // namespace
+
+CommandRunner AddTrace(CLI::App& program) {
+  auto command = std::make_shared<TraceCommand>();
+  CLI::App* app = program.add_subcommand("trace", "Show a trace of `generate` as a web page");
+  app->add_option("file", command->file, "What `generate --trace FILE` wrote; - is standard input")
+      ->required();
+  app->add_option("-o,--output", command->output,
+                  "The page; - is stdout (default: the file's name with .html)");
+  return [command] { return command->Run(); };
+}
+
+}  // namespace schemafill

@@ -33,7 +33,7 @@
 //
 // Sequences of branches go down from the waiting one.
 //
-// Tested by tests/kv/arena_test.cc.
+// Tested by tests/kv/arena_test.cc, arena_property_test.cc and, on libllama, arena_llama_test.cc.
 #pragma once
 
 #include <span>
@@ -68,12 +68,22 @@ struct SideRow {
 // What a request has cost in cells so far. Between rounds the model uses prefix + verified + side +
 // parked cells.
 struct ArenaUse {
-  int prefix = 0;     // cells of the prompt without its last token
+  int prefix = 0;     // cells of the prompt without its last token, once they exist
   int verified = 0;   // cells of that last token and of committed output
   int side = 0;       // cells that open SIDE branches hold, a shared one counted once
   int parked = 0;     // rejected cells that can't be freed yet, or not before the request ends
   int peak = 0;       // most cells in use at once, scratch rows included
   int peak_kept = 0;  // most cells kept between two forwards: prefix + verified + side + parked
+};
+
+// How a prompt gets its cells.
+enum class PrefillMode {
+  kApart,  // in forwards of its own, before the first tree
+  // The last tokens that miss a cell, up to half of a forward, are rows in front of the first tree
+  // (paper, Appendix A): a forward less. Where rows of one forward influence each other's kernels
+  // this gives up that the answer is plain decoding's bit for bit; it is meant for devices on which
+  // what a forward costs beside its rows dominates. These cells are never reused.
+  kWithFirstTree,
 };
 
 // Not thread-safe. One request at a time, and the model's only user. Wrong use, and a failure of
@@ -90,10 +100,11 @@ class Arena {
   // prefills all of it, as a cell could depend on where a prompt was cut. The last prompt token is
   // left out: it is the root row of the first tree.
   // Returns the number of tokens reused. REQUIRES: 1 <= prompt.size() <= info().context_size.
-  int Begin(std::span<const Token> prompt);
+  int Begin(std::span<const Token> prompt, PrefillMode mode = PrefillMode::kApart);
 
   // Opens a SIDE branch behind the first `tokens` tokens of prompt and output: at most those that
-  // have cells, or one more to continue the next forward's root row.
+  // are prefix or verified, or one more to continue the next forward's root row. A branch sees
+  // MAIN's tokens as far as it was opened, whatever MAIN goes on with.
   // REQUIRES: Begin, and Accept since the last Verify; free_branches() > 0.
   BranchId Open(int tokens);
 
@@ -102,8 +113,8 @@ class Arena {
   void Close(BranchId branch);
 
   // One target forward: the root row (the last token that has no cell yet), the tree behind it, and
-  // rows of SIDE branches. Row 0 of the model's outputs is the root, row i + 1 is nodes[i], row
-  // nodes.size() + 1 + i is side[i]. Root and nodes have logits.
+  // rows of SIDE branches. Counted from first_row(), row 0 of the model's outputs is the root, row
+  // i + 1 is nodes[i], row nodes.size() + 1 + i is side[i]. Root and nodes have logits.
   // REQUIRES: Begin, and Accept since the last Verify; 1 + nodes.size() + side.size() <=
   // max_rows(); at most max_leaves() leaves; side rows' parents first, of open branches, and a
   // row's branches are among its parent's; branches that share a row without parent hold no rows
@@ -115,6 +126,10 @@ class Arena {
   // rows those in `kept` (indices, increasing, none without its parent) stay their branches' cells.
   // REQUIRES: Verify.
   void Accept(std::span<const int> path, std::span<const int> kept = {});
+
+  // Rows of the last forward in front of its root: 0, but for the first Verify after a Begin with
+  // kWithFirstTree, which has rows of the prompt there, without logits.
+  int first_row() const { return first_row_; }
 
   // Rows that the next Verify may have, root included: bounded by free cells and by the model's
   // rows. 0: the context is full.
@@ -158,13 +173,16 @@ class Arena {
   void MoveMain(std::span<const int> path);
   void KeepSide(std::span<const int> kept);
   int Kept() const;
+  int RootPosition() const;
 
   TargetModel& model_;
   State state_ = State::kIdle;        // kIdle: only Begin may come
   std::vector<Token> prompt_;         // the public prefix whose cells are known to be in place
   std::vector<TreeNode> nodes_;       // of the last Verify
   std::vector<SideRow> side_;         // of the last Verify
-  std::vector<Row> rows_;             // of the last Verify, root first
+  std::vector<Row> rows_;             // of the last Verify: prompt, root, nodes, SIDE
+  int first_row_ = 0;                 // the root's index in rows_
+  std::vector<Token> pending_;        // the prompt's last tokens, if they come with the first tree
   std::vector<SequenceId> scratch_;   // sequences of leaves that may carry cells
   std::vector<Branch> branches_;      // the open ones
   std::vector<SideCell> side_cells_;  // in the order in which they lie

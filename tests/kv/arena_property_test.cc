@@ -40,7 +40,7 @@ class Dice {
 };
 
 Token AnyToken(Dice& dice) {
-  const auto tokenizer = JsonTokenizer();
+  static const auto tokenizer = JsonTokenizer();
   return tokenizer->plausible()[dice.Roll(static_cast<int>(tokenizer->plausible().size()))];
 }
 
@@ -277,8 +277,8 @@ TEST(ArenaPropertyTest, EveryRowOfEveryTreeIsPlain) {
   ScriptedModel model(JsonTokenizer(), {.context_size = 120, .max_sequences = 7});
   RandomRounds rounds(model, reference);
   Tally tally;
-  for (uint32_t seed = 0; seed < 100 && !HasFailure(); ++seed) rounds.Request(seed, false, tally);
-  EXPECT_GT(tally.rounds, 500);
+  for (uint32_t seed = 0; seed < 200 && !HasFailure(); ++seed) rounds.Request(seed, false, tally);
+  EXPECT_GT(tally.rounds, 1000);
   EXPECT_GT(tally.parked, 500);
   EXPECT_EQ(tally.reused, 0) << "without branches a cell in front is parked for good";
 }

@@ -76,7 +76,6 @@ int Arena::Begin(std::span<const Token> prompt, PrefillMode mode) {
   branches_.clear();
   side_cells_.clear();
   waiting_.clear();
-  pending_.clear();
   first_row_ = 0;
   use_ = {};
   const int length = static_cast<int>(prefix.size());
@@ -213,8 +212,9 @@ void Arena::AddSideRows() {
   }
 }
 
-// Frees cells that wait, as many as the MAIN rows of this forward fill for sure; parks the others,
-// as MAIN's rows will lie behind them.
+// Frees cells that wait, no more than the MAIN rows of this forward fill, so that rows of branches
+// come behind all that their branches hold; parks the others, as MAIN's rows will lie behind them.
+// Cells of one position go the same way: a label and a position is all that names them.
 void Arena::ReuseWaiting() {
   const int room = static_cast<int>(rows_.size() - side_.size());
   reused_ = 0;
@@ -235,7 +235,7 @@ void Arena::ReuseWaiting() {
   use_.parked -= reused_;
 }
 
-// Keeps a rejected cell out of the way of later rows.
+// Keeps later rows from taking the cell of `holder` at `position`, which no row will look at.
 void Arena::PutAside(SequenceId holder, int position, bool waits) {
   model_.Share(holder, waits ? Waiting() : Parking(), position, position + 1);
   if (waits) waiting_.push_back(position);
@@ -253,7 +253,8 @@ void Arena::Accept(std::span<const int> path, std::span<const int> kept) {
   for (int row = 0; row <= first_row_; ++row) keeps[row] = true;
   for (const int node : path) keeps[first_node + node] = true;
   for (const int row : kept) keeps[first_side + row] = true;
-  // What lies behind all cells that some row will look at is free to take.
+  // Free to take is what lies behind all cells that some row will look at: these rows', and older
+  // ones of branches, which lie behind the first reused_ rows.
   const int last_main = path.empty() ? first_row_ : first_node + path.back();
   const int last_kept = kept.empty() ? 0 : first_side + kept.back();
   const int last = std::max({last_main, last_kept, reused_ - 1});

@@ -225,5 +225,36 @@ TEST(ArenaOnLlamaTest, EveryRowOfEveryTreeIsPlainBitByBit) {
   EXPECT_GT(parked, 20) << "nothing was parked, so little was tested";
 }
 
+TEST(ArenaOnLlamaTest, APromptWithTheFirstTreeAnswersAsOneApart) {
+  const std::unique_ptr<TargetModel> model = Load();
+  ASSERT_TRUE(model);
+  if (model->info().guarantee != Guarantee::kBitExact) {
+    GTEST_SKIP() << model->info().guarantee_reason;
+  }
+  Arena arena(*model);
+  std::mt19937 dice(2);
+  std::vector<Token> prompt(100);
+  for (Token& token : prompt) token = AnyToken(dice);
+  const std::vector<TreeNode> nodes = RandomTree(dice, 8, 20000);
+  // Of root, nodes and a branch's row.
+  const auto logits = [&](PrefillMode mode) {
+    arena.Begin(std::span(prompt).last(1));  // so that the other mode's cells are not reused
+    arena.Begin(prompt, mode);
+    const SideRow side{.token = prompt.front(), .branches = {arena.Open(50)}};
+    arena.Verify(prompt.back(), nodes, std::span(&side, 1));
+    std::vector<std::vector<float>> rows;
+    for (int row = 0; row < 10; ++row) {
+      const std::span<const float> got = model->Logits(arena.first_row() + row);
+      rows.emplace_back(got.begin(), got.end());
+    }
+    return rows;
+  };
+  const std::vector<std::vector<float>> apart = logits(PrefillMode::kApart);
+  EXPECT_EQ(arena.first_row(), 0);
+  const std::vector<std::vector<float>> together = logits(PrefillMode::kWithFirstTree);
+  EXPECT_EQ(arena.first_row(), 99);
+  for (int row = 0; row < 10; ++row) ExpectSame(together[row], apart[row], row);
+}
+
 }  // namespace
 }  // namespace schemafill

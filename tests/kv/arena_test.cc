@@ -569,6 +569,7 @@ const SideMisuseRow kSideMisuses[] = {
     {"Close twice", "begin pr, open 1, close A, close A"},
     {"Close twice, with another on its sequence", "begin pr, open 1, close A, open 1, close A"},
     {"Close after the request", "begin pr, open 1, begin pr, close A"},
+    {"Close in the next request", "begin pr, open 1, begin pr, open 1, close A"},
     {"a row of a closed branch", "begin pr, open 1, close A, verify r / x:-1:A"},
     {"a row without a branch", "begin pr, open 1, verify r / x:-1:"},
     {"a row of a branch twice", "begin pr, open 1, verify r / x:-1:AA"},

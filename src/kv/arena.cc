@@ -56,7 +56,7 @@ Arena::Arena(TargetModel& model) : model_(model) {
   for (int i = 0; i < model.info().max_sequences; ++i) model_.Drop(SequenceId{i}, 0, -1);
 }
 
-int Arena::Begin(std::span<const Token> prompt) {
+int Arena::Begin(std::span<const Token> prompt, PrefillMode mode) {
   Check(!prompt.empty() && static_cast<int>(prompt.size()) <= model_.info().context_size,
         "a prompt that doesn't fit");
   const std::span<const Token> prefix = prompt.first(prompt.size() - 1);
@@ -76,11 +76,15 @@ int Arena::Begin(std::span<const Token> prompt) {
   branches_.clear();
   side_cells_.clear();
   waiting_.clear();
+  first_row_ = 0;
   use_ = {};
-  const std::span<const Token> missing = prefix.subspan(reused);
-  if (!missing.empty()) model_.Prefill(missing, reused, kMain);
-  prompt_.assign(prefix.begin(), prefix.end());
-  use_.prefix = use_.peak = use_.peak_kept = static_cast<int>(prefix.size());
+  const int length = static_cast<int>(prefix.size());
+  const int limit = mode == PrefillMode::kWithFirstTree ? model_.info().max_rows / 2 : 0;
+  const int apart = std::max(reused, length - limit);  // what the first tree doesn't bring along
+  if (apart > reused) model_.Prefill(prefix.subspan(reused, apart - reused), reused, kMain);
+  prompt_.assign(prefix.begin(), prefix.begin() + apart);
+  pending_.assign(prefix.begin() + apart, prefix.end());
+  use_.prefix = use_.peak = use_.peak_kept = apart;
   state_ = State::kReady;
   return reused;
 }
@@ -88,8 +92,8 @@ int Arena::Begin(std::span<const Token> prompt) {
 BranchId Arena::Open(int tokens) {
   Check(state_ == State::kReady, "Open before Begin, or between Verify and Accept");
   Check(free_branches() > 0, "more SIDE branches than the arena has sequences");
-  const int cells = use_.prefix + use_.verified;
-  Check(tokens >= 0 && tokens <= cells + 1, "a SIDE branch behind tokens that aren't there");
+  Check(tokens >= 0 && tokens <= RootPosition() + 1,
+        "a SIDE branch behind tokens that aren't there");
   SequenceId sequence{Index(Waiting()) - 1};
   const auto taken = [&](const Branch& branch) { return branch.sequence == sequence; };
   while (std::ranges::any_of(branches_, taken)) sequence = SequenceId{Index(sequence) - 1};
@@ -142,33 +146,42 @@ void Arena::Verify(Token root, std::span<const TreeNode> nodes, std::span<const 
   for (const SequenceId sequence : scratch_) model_.Share(kMain, sequence, 0, -1);
   model_.Forward(rows_);
   use_.peak = std::max(use_.peak, Kept() + static_cast<int>(rows_.size()));
+  use_.prefix += static_cast<int>(pending_.size());
+  pending_.clear();
   state_ = State::kVerified;
 }
 
-// The root and the tree, without sequences yet.
+// What is left of the prompt, the root and the tree, without sequences yet.
 void Arena::AddMainRows(Token root) {
-  rows_.push_back({.token = root, .position = use_.prefix + use_.verified, .sequences = {}});
+  for (const Token token : pending_) {
+    const int position = use_.prefix + static_cast<int>(rows_.size());
+    rows_.push_back({.token = token, .position = position, .sequences = {}, .wants_logits = false});
+  }
+  first_row_ = static_cast<int>(rows_.size());
+  rows_.push_back({.token = root, .position = RootPosition(), .sequences = {}});
   for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
     const TreeNode& node = nodes_[i];
     Check(node.parent >= -1 && node.parent < i, "tree nodes out of order: parents come first");
-    rows_.push_back(
-        {.token = node.token, .position = rows_[node.parent + 1].position + 1, .sequences = {}});
+    rows_.push_back({.token = node.token,
+                     .position = rows_[first_row_ + 1 + node.parent].position + 1,
+                     .sequences = {}});
   }
 }
 
-// Each row gets the sequences of all leaves behind it, in leaf order; the root those of the
-// branches that were opened behind it, too.
+// Each row gets the sequences of all leaves behind it, in leaf order. Root and prompt have all of
+// them behind, and the branches that were opened behind the row.
 void Arena::LabelRows(std::span<const int> leaves) {
   const std::vector<SequenceId> sequences = TreeSequences();
   for (int i = 0; i < static_cast<int>(leaves.size()); ++i) {
     for (int node = leaves[i]; node >= 0; node = nodes_[node].parent) {
-      rows_[node + 1].sequences.push_back(sequences[i]);
+      rows_[first_row_ + 1 + node].sequences.push_back(sequences[i]);
     }
-    rows_.front().sequences.push_back(sequences[i]);
   }
-  Row& root = rows_.front();
-  for (const Branch& branch : branches_) {
-    if (branch.opened > root.position) root.sequences.push_back(branch.sequence);
+  for (Row& row : std::span(rows_).first(first_row_ + 1)) {
+    row.sequences.assign(sequences.begin(), sequences.begin() + leaves.size());
+    for (const Branch& branch : branches_) {
+      if (branch.opened > row.position) row.sequences.push_back(branch.sequence);
+    }
   }
 }
 
@@ -199,8 +212,9 @@ void Arena::AddSideRows() {
   }
 }
 
-// Frees cells that wait, as many as the MAIN rows of this forward fill for sure; parks the others,
-// as MAIN's rows will lie behind them.
+// Frees cells that wait, no more than the MAIN rows of this forward fill, so that rows of branches
+// come behind all that their branches hold; parks the others, as MAIN's rows will lie behind them.
+// Cells of one position go the same way: a label and a position is all that names them.
 void Arena::ReuseWaiting() {
   const int room = static_cast<int>(rows_.size() - side_.size());
   reused_ = 0;
@@ -221,7 +235,7 @@ void Arena::ReuseWaiting() {
   use_.parked -= reused_;
 }
 
-// Keeps a rejected cell out of the way of later rows.
+// Keeps later rows from taking the cell of `holder` at `position`, which no row will look at.
 void Arena::PutAside(SequenceId holder, int position, bool waits) {
   model_.Share(holder, waits ? Waiting() : Parking(), position, position + 1);
   if (waits) waiting_.push_back(position);
@@ -233,13 +247,15 @@ void Arena::Accept(std::span<const int> path, std::span<const int> kept) {
   CheckPath(nodes_, path);
   CheckKept(side_, kept);
   state_ = State::kIdle;  // until all labels are in place
-  const int first_side = 1 + static_cast<int>(nodes_.size());
+  const int first_node = first_row_ + 1;
+  const int first_side = first_node + static_cast<int>(nodes_.size());
   std::vector<bool> keeps(rows_.size(), false);
-  keeps.front() = true;
-  for (const int node : path) keeps[1 + node] = true;
+  for (int row = 0; row <= first_row_; ++row) keeps[row] = true;
+  for (const int node : path) keeps[first_node + node] = true;
   for (const int row : kept) keeps[first_side + row] = true;
-  // What lies behind all cells that some row will look at is free to take.
-  const int last_main = path.empty() ? 0 : 1 + path.back();
+  // Free to take is what lies behind all cells that some row will look at: these rows', and older
+  // ones of branches, which lie behind the first reused_ rows.
+  const int last_main = path.empty() ? first_row_ : first_node + path.back();
   const int last_kept = kept.empty() ? 0 : first_side + kept.back();
   const int last = std::max({last_main, last_kept, reused_ - 1});
   for (int row = 0; row <= last; ++row) {
@@ -257,12 +273,13 @@ void Arena::Accept(std::span<const int> path, std::span<const int> kept) {
 
 // Takes MAIN from its own leaf's path over to the accepted one. Both are the same up to a fork.
 void Arena::MoveMain(std::span<const int> path) {
-  const auto on_main = [&](int node) { return rows_[node + 1].sequences.front() == kMain; };
+  const std::span<const Row> nodes = std::span(rows_).subspan(first_row_ + 1);
+  const auto on_main = [&](int node) { return nodes[node].sequences.front() == kMain; };
   const auto leaving = std::ranges::find_if_not(path, on_main);
-  const int fork = rows_.front().position + 1 + static_cast<int>(leaving - path.begin());
+  const int fork = rows_[first_row_].position + 1 + static_cast<int>(leaving - path.begin());
   model_.Drop(kMain, fork, -1);
   if (leaving == path.end()) return;
-  const Row& end = rows_[path.back() + 1];
+  const Row& end = nodes[path.back()];
   model_.Share(end.sequences.front(), kMain, fork, end.position + 1);
 }
 
@@ -306,8 +323,13 @@ int Arena::BranchIndex(BranchId branch) const {
 // Cells that are in use between two forwards.
 int Arena::Kept() const { return use_.prefix + use_.verified + use_.side + use_.parked; }
 
+int Arena::RootPosition() const {
+  return use_.prefix + static_cast<int>(pending_.size()) + use_.verified;
+}
+
 int Arena::max_rows() const {
-  return std::min(model_.info().max_rows, model_.info().context_size - Kept());
+  const int rows = std::min(model_.info().max_rows, model_.info().context_size - Kept());
+  return rows - static_cast<int>(pending_.size());
 }
 
 int Arena::max_leaves() const { return static_cast<int>(TreeSequences().size()); }
@@ -322,8 +344,11 @@ void Arena::CheckInvariants() const {
   const ModelInfo& info = model_.info();
   Check(use_.prefix >= 0 && use_.verified >= 0 && use_.side >= 0, "a negative count of cells");
   Check(use_.parked >= static_cast<int>(waiting_.size()), "waiting cells that nobody counted");
-  Check(Kept() <= use_.peak_kept && use_.peak_kept <= use_.peak, "a peak that was missed");
+  Check(Kept() <= use_.peak && use_.peak_kept <= use_.peak, "a peak that was missed");
+  Check(state_ != State::kReady || Kept() <= use_.peak_kept, "a peak of kept cells, missed");
   Check(use_.peak <= info.context_size, "more cells than the model has");
+  Check(static_cast<int>(pending_.size()) <= info.max_rows / 2, "too much prompt for one forward");
+  Check(pending_.empty() || use_.verified == 0, "prompt behind the first tree");
   Check(use_.side == static_cast<int>(side_cells_.size()), "SIDE cells that nobody counted");
   Check(state_ != State::kReady || scratch_.empty(), "scratch sequences between two rounds");
   Check(waiting_.empty() || Waiting() != kMain, "cells that wait on MAIN");

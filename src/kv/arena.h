@@ -6,10 +6,10 @@
 // verified MAIN cell is never given back while the request runs: it is parked under a sequence that
 // no row looks at. Cells behind it are freed at once.
 //
-// Sequences: 0 is MAIN, the last one is for parking, those between are scratch. Each leaf path of a
-// tree is a sequence of its own, because a sequence has one cell a position: MAIN's is the first
-// leaf in node order, the others share MAIN's prefix for the one forward. A node carries the
-// sequences of all leaves behind it.
+// Sequences: 0 is MAIN, the last one is for parking, leaves of the tree go up from 1, SIDE branches
+// go down from the last but two. Each leaf path of a tree is a sequence of its own, because a
+// sequence has one cell a position: MAIN's is the first leaf in node order, the others share MAIN's
+// prefix for the one forward. A node carries the sequences of all leaves behind it.
 //
 // The rows r (root), a, and b and c behind a, in the order in which their cells lie:
 //
@@ -19,21 +19,19 @@
 //
 // A SIDE branch is a sequence of its own that continues a prefix of MAIN. It sees that prefix and
 // its own rows; no other branch and no MAIN row sees them. Its rows come behind MAIN's in a
-// forward, and they lie in position order too. So while branches hold cells, a cell in front of one
-// of theirs is not free to take either. It waits: the next Verify hands it out if MAIN's rows,
-// which come first, fill it, and parks it otherwise. With a branch on sequence 5 and waiting on 6
-// of 8:
+// forward, and its cells lie in position order too. So a rejected cell in front of a branch's is
+// not free to take either: it waits, under the last sequence but one. The next Verify frees it if
+// MAIN's rows, which come first, are enough to fill it, and parks it otherwise. With a branch that
+// holds x:
 //
-//     forward      r{0,1} a{0} b{1} x{5}
-//     accept a     r{0} a{0} b{6} x{5}          the next root takes b's cell
-//     forward      r{0} a{0} s{0} x{5} y{5}
+//     forward      r{0,1} a{0} b{1} x{branch}
+//     accept a     r{0} a{0} b{waiting} x{branch}
+//     forward      r{0} a{0} s{0} x{branch} y{branch}      the next root took b's cell
 //
-// A branch that closes gives back what the last forward stored; older cells of its own are parked,
-// as newer ones of MAIN lie behind them.
+// A branch that closes frees what the last forward stored for it, or has it wait in front of other
+// branches' cells. Its older cells are parked, as MAIN's newer ones lie behind them.
 //
-// Sequences of branches go down from the waiting one.
-//
-// Tested by tests/kv/arena_test.cc.
+// Tested by tests/kv/arena_test.cc, arena_property_test.cc and, on libllama, arena_llama_test.cc.
 #pragma once
 
 #include <span>
@@ -68,12 +66,22 @@ struct SideRow {
 // What a request has cost in cells so far. Between rounds the model uses prefix + verified + side +
 // parked cells.
 struct ArenaUse {
-  int prefix = 0;     // cells of the prompt without its last token
+  int prefix = 0;     // cells of the prompt without its last token, once they exist
   int verified = 0;   // cells of that last token and of committed output
   int side = 0;       // cells that open SIDE branches hold, a shared one counted once
   int parked = 0;     // rejected cells that can't be freed yet, or not before the request ends
   int peak = 0;       // most cells in use at once, scratch rows included
   int peak_kept = 0;  // most cells kept between two forwards: prefix + verified + side + parked
+};
+
+// How a prompt gets its cells.
+enum class PrefillMode {
+  kApart,  // in forwards of its own, before the first tree
+  // The last tokens that miss a cell, up to half of a forward, are rows in front of the first tree
+  // (paper, Appendix A): a forward less. Where rows of one forward influence each other's kernels
+  // this gives up that the answer is plain decoding's bit for bit; it is meant for devices on which
+  // what a forward costs beside its rows dominates. The next request doesn't reuse these cells.
+  kWithFirstTree,
 };
 
 // Not thread-safe. One request at a time, and the model's only user. Wrong use, and a failure of
@@ -90,38 +98,46 @@ class Arena {
   // prefills all of it, as a cell could depend on where a prompt was cut. The last prompt token is
   // left out: it is the root row of the first tree.
   // Returns the number of tokens reused. REQUIRES: 1 <= prompt.size() <= info().context_size.
-  int Begin(std::span<const Token> prompt);
+  int Begin(std::span<const Token> prompt, PrefillMode mode = PrefillMode::kApart);
 
   // Opens a SIDE branch behind the first `tokens` tokens of prompt and output: at most those that
-  // have cells, or one more to continue the next forward's root row.
+  // are prefix or verified, or one more to continue the next forward's root row. A branch sees
+  // MAIN's tokens as far as it was opened, whatever MAIN goes on with.
   // REQUIRES: Begin, and Accept since the last Verify; free_branches() > 0.
   BranchId Open(int tokens);
 
-  // Gives the branch's cells back; those that other branches share stay theirs. REQUIRES: an open
-  // branch; Accept since the last Verify.
+  // Gives the branch's cells back; those that other branches share stay theirs. Cheapest right
+  // after the Accept of the branch's last rows; later they stay parked. REQUIRES: an open branch;
+  // Accept since the last Verify.
   void Close(BranchId branch);
 
   // One target forward: the root row (the last token that has no cell yet), the tree behind it, and
-  // rows of SIDE branches. Row 0 of the model's outputs is the root, row i + 1 is nodes[i], row
-  // nodes.size() + 1 + i is side[i]. Root and nodes have logits.
+  // rows of SIDE branches. Counted from first_row(), row 0 of the model's outputs is the root, row
+  // i + 1 is nodes[i], row nodes.size() + 1 + i is side[i]. Root and nodes have logits.
   // REQUIRES: Begin, and Accept since the last Verify; 1 + nodes.size() + side.size() <=
-  // max_rows(); at most max_leaves() leaves; side rows' parents first, of open branches, and a
-  // row's branches are among its parent's; branches that share a row without parent hold no rows
-  // and opened at the same place.
+  // max_rows(); at most max_leaves() leaves; side rows' parents first, of open branches, each row
+  // behind the last one so far of each of its branches; branches that share a row without parent
+  // hold no rows and opened at the same place.
   void Verify(Token root, std::span<const TreeNode> nodes, std::span<const SideRow> side = {});
 
   // Keeps the root row and the accepted nodes (a path from the root, in order) as verified cells;
-  // the others are freed, or parked where they lie in front of the last accepted one. Of the SIDE
+  // the others are freed, or parked where they lie in front of the last accepted one, or wait in
+  // front of a branch's. Of the SIDE
   // rows those in `kept` (indices, increasing, none without its parent) stay their branches' cells.
   // REQUIRES: Verify.
   void Accept(std::span<const int> path, std::span<const int> kept = {});
 
-  // Rows that the next Verify may have, root included: bounded by free cells and by the model's
-  // rows. 0: the context is full.
+  // Rows of the last forward in front of its root: 0, but for the first Verify after a Begin with
+  // kWithFirstTree, which has rows of the prompt there, without logits.
+  int first_row() const { return first_row_; }
+
+  // Rows that the next Verify may have, root and SIDE rows included: bounded by free cells and by
+  // the model's rows. 0: the context is full.
   int max_rows() const;
-  // Most leaves that the next tree may have; bounded by sequences.
+  // Most leaves that the next tree may have: bounded by sequences, of which each open branch takes
+  // one, and the first of them another.
   int max_leaves() const;
-  // SIDE branches that may still be opened; half of the sequences are the tree's.
+  // SIDE branches that may still be opened; half of the sequences stay the tree's.
   int free_branches() const;
 
   const ArenaUse& use() const { return use_; }
@@ -158,13 +174,16 @@ class Arena {
   void MoveMain(std::span<const int> path);
   void KeepSide(std::span<const int> kept);
   int Kept() const;
+  int RootPosition() const;
 
   TargetModel& model_;
   State state_ = State::kIdle;        // kIdle: only Begin may come
   std::vector<Token> prompt_;         // the public prefix whose cells are known to be in place
   std::vector<TreeNode> nodes_;       // of the last Verify
   std::vector<SideRow> side_;         // of the last Verify
-  std::vector<Row> rows_;             // of the last Verify, root first
+  std::vector<Row> rows_;             // of the last Verify: prompt, root, nodes, SIDE
+  int first_row_ = 0;                 // the root's index in rows_
+  std::vector<Token> pending_;        // the prompt's last tokens, if they come with the first tree
   std::vector<SequenceId> scratch_;   // sequences of leaves that may carry cells
   std::vector<Branch> branches_;      // the open ones
   std::vector<SideCell> side_cells_;  // in the order in which they lie

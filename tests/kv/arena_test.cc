@@ -1,51 +1,15 @@
 #include "kv/arena.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
-#include <map>
-#include <memory>
-#include <random>
 #include <sstream>
 
-#include "support/faulty_model.h"
+#include "support/arena_inputs.h"
 #include "support/scripted.h"
-#include "verify/verify.h"
 
 namespace schemafill {
 namespace {
-
-std::shared_ptr<const ScriptedTokenizer> Letters() {
-  return std::make_shared<ScriptedTokenizer>(std::vector<std::string>{});
-}
-
-std::vector<Token> Text(std::string_view letters) {
-  std::vector<Token> tokens;
-  for (const char letter : letters) tokens.push_back(Token{letter});
-  return tokens;
-}
-
-std::vector<float> Copy(std::span<const float> row) { return {row.begin(), row.end()}; }
-
-// "a:-1 b:0 c:0" is the tree a - {b, c}.
-std::vector<TreeNode> Tree(const std::string& text) {
-  std::vector<TreeNode> nodes;
-  std::istringstream in(text);
-  for (std::string node; in >> node;) {
-    nodes.push_back({.token = Token{node[0]}, .parent = std::stoi(node.substr(2))});
-  }
-  return nodes;
-}
-
-int CellsInUse(const ArenaUse& use) { return use.prefix + use.verified + use.side + use.parked; }
-
-void ExpectCells(const ScriptedModel& model, const Arena& arena, int scratch) {
-  EXPECT_EQ(model.cells_used(), CellsInUse(arena.use()) + scratch);
-  EXPECT_GE(arena.use().peak, model.cells_used());
-  EXPECT_NO_THROW(arena.CheckInvariants());
-}
 
 // ---- One round, cell by cell ----
 
@@ -139,6 +103,7 @@ TEST(ArenaTest, AFreedTailIsUsedAgainAndAParkedCellIsNot) {
   EXPECT_EQ(arena.use().verified, 4);
   EXPECT_EQ(arena.use().parked, 1);
   EXPECT_EQ(arena.use().peak, 6);
+  EXPECT_EQ(arena.use().peak_kept, 6);
 }
 
 // ---- SIDE branches, cell by cell ----
@@ -186,11 +151,21 @@ void MakeCall(Arena& arena, const std::string& call, std::vector<BranchId>& bran
   }
   in >> word;
   if (what == "begin") arena.Begin(Text(word));
+  if (what == "together") arena.Begin(Text(word), PrefillMode::kWithFirstTree);
   if (what == "open") branches.push_back(arena.Open(std::stoi(word)));
   if (what == "close") arena.Close(branches.at(word[0] - 'A'));
   if (what != "verify") return;
   for (std::string node; in >> node && node != "/";) tree += node + " ";
   arena.Verify(Token{word[0]}, Tree(tree), SideRows(in, branches));
+}
+
+// Calls with ", " between them.
+void MakeCalls(Arena& arena, std::string calls, std::vector<BranchId>& branches) {
+  for (size_t comma; (comma = calls.find(", ")) != std::string::npos;) {
+    MakeCall(arena, calls.substr(0, comma), branches);
+    calls.erase(0, comma + 2);
+  }
+  MakeCall(arena, calls, branches);
 }
 
 const TraceRow kTraces[] = {
@@ -319,6 +294,104 @@ TEST(ArenaTest, SideBranchesCellByCell) {
   }
 }
 
+TEST(ArenaTest, UseCountsSideCellsAndTheMostThatWereKept) {
+  ScriptedModel model(Letters(), {.max_sequences = 8});
+  Arena arena(model);
+  arena.Begin(Text("pr"));
+  std::vector<BranchId> branches;
+  for (const char* call : {"open 1", "open 1", "verify r a:-1 b:-1 / x:-1:AB y:0:A z:1:A",
+                           "accept 1 / 0 1", "close A", "close B"}) {
+    MakeCall(arena, call, branches);
+    ExpectCells(model, arena, call[0] == 'v' ? 6 : 0);
+  }
+  const ArenaUse& use = arena.use();
+  EXPECT_EQ(use.peak, 1 + 6);
+  EXPECT_EQ(use.peak_kept, 1 + 2 + 2 + 1) << "prefix, verified, SIDE and parked";
+  EXPECT_EQ(use.side, 0);
+  EXPECT_EQ(use.parked, 1);
+}
+
+// ---- The prompt's end with the first tree ----
+
+constexpr PrefillMode kTogether = PrefillMode::kWithFirstTree;
+
+TEST(ArenaTest, ThePromptComesWithTheFirstTree) {
+  ScriptedModel model(Letters(), {.max_rows = 6, .max_sequences = 8});
+  Arena arena(model);
+  EXPECT_EQ(arena.Begin(Text("opqrs"), kTogether), 0);
+  EXPECT_EQ(model.DumpCells(), "o@0{0}") << "half of a forward's rows may be prompt";
+  EXPECT_EQ(arena.use().prefix, 1);
+  EXPECT_EQ(arena.max_rows(), 3);
+  EXPECT_EQ(model.forwards(), 0);
+  std::vector<BranchId> branches;
+  MakeCall(arena, "open 3", branches);
+  MakeCall(arena, "open 5", branches);
+  MakeCall(arena, "verify s / x:-1:A y:-1:B", branches);
+  EXPECT_EQ(model.DumpCells(), "o@0{0,4,5} p@1{0,4,5} q@2{0,4,5} r@3{0,4} s@4{0,4} x@3{5} y@5{4}");
+  EXPECT_EQ(arena.first_row(), 3);
+  EXPECT_EQ(arena.use().prefix, 4);
+  EXPECT_EQ(arena.use().peak, 7);
+  ScriptedModel fresh(Letters(), {});
+  PlainAnswer(fresh, Text("opqrs"), 1);
+  EXPECT_EQ(Copy(model.Logits(arena.first_row())), Copy(fresh.Logits(0)));
+  PlainAnswer(fresh, Text("opqx"), 1);
+  EXPECT_EQ(Copy(model.Logits(arena.first_row() + 1)), Copy(fresh.Logits(0)));
+  EXPECT_THROW(model.Logits(0), InternalError) << "rows of the prompt have no logits";
+  ExpectCells(model, arena, 3);
+  MakeCall(arena, "accept / 0 1", branches);
+  ExpectCells(model, arena, 0);
+  EXPECT_EQ(arena.use().verified, 1);
+
+  EXPECT_EQ(arena.max_rows(), 6);
+  MakeCall(arena, "verify t a:-1 b:-1", branches);
+  EXPECT_EQ(arena.first_row(), 0);
+  MakeCall(arena, "accept 1", branches);
+  ExpectCells(model, arena, 0);
+  EXPECT_EQ(model.violation(), "");
+}
+
+TEST(ArenaTest, ATreeBehindThePromptForksAsAlways) {
+  ScriptedModel model(Letters(), {.max_sequences = 8});
+  Arena arena(model);
+  arena.Begin(Text("pr"), kTogether);
+  EXPECT_EQ(model.DumpCells(), "");
+  arena.Verify(Token{'r'}, Tree("a:-1 b:-1"));
+  EXPECT_EQ(model.DumpCells(), "p@0{0,1} r@1{0,1} a@2{0} b@2{1}");
+  arena.Accept(std::vector<int>{1});
+  EXPECT_EQ(model.DumpCells(), "p@0{0} r@1{0} a@2{7} b@2{0}");
+  ExpectCells(model, arena, 0);
+  EXPECT_EQ(model.violation(), "");
+}
+
+TEST(ArenaTest, OnlyCellsOfAPromptTakenInApartAreReused) {
+  ScriptedModel model(Letters(), {.max_rows = 4, .max_sequences = 8});
+  Arena arena(model);
+  arena.Begin(Text("abcdef"), kTogether);
+  EXPECT_EQ(arena.Begin(Text("abcdef"), kTogether), 3) << "the others had no cells";
+  arena.Verify(Token{'f'}, {});
+  arena.Accept({});
+  EXPECT_EQ(arena.Begin(Text("abcdef")), 3);
+  EXPECT_EQ(model.DumpCells(), "a@0{0} b@1{0} c@2{0} d@3{0} e@4{0}");
+  EXPECT_EQ(arena.Begin(Text("abcdef"), kTogether), 5) << "nothing is left for the tree";
+  arena.Verify(Token{'f'}, {});
+  EXPECT_EQ(arena.first_row(), 0);
+  EXPECT_EQ(model.violation(), "");
+}
+
+TEST(ArenaTest, APromptAsLongAsTheContextLeavesRoomForItsRoot) {
+  for (const int max_rows : {1, 2, 3, 64}) {
+    ScriptedModel model(Letters(), {.context_size = 10, .max_rows = max_rows, .max_sequences = 4});
+    Arena arena(model);
+    arena.Begin(Text("0123456789"), kTogether);
+    EXPECT_GE(arena.max_rows(), 1);
+    arena.Verify(Token{'9'}, {});
+    arena.Accept({});
+    EXPECT_EQ(arena.max_rows(), 0);
+    EXPECT_EQ(model.cells_used(), 10);
+    EXPECT_EQ(model.violation(), "");
+  }
+}
+
 // ---- Begin ----
 
 struct BeginRow {
@@ -394,6 +467,40 @@ TEST(ArenaTest, LimitsFollowTheModel) {
   EXPECT_EQ(arena.max_rows(), 1);
 }
 
+TEST(ArenaTest, BranchesLeaveHalfOfTheSequencesToTheTree) {
+  for (const int sequences : {2, 3, 4, 5, 6, 7, 8, 9, 16, 64, 256}) {
+    SCOPED_TRACE(sequences);
+    ScriptedModel model(Letters(), {.max_sequences = sequences});
+    Arena arena(model);
+    arena.Begin(Text("pr"));
+    EXPECT_EQ(arena.max_leaves(), sequences - 1);
+    const int branches = arena.free_branches();
+    EXPECT_EQ(branches, std::max(0, sequences / 2 - 2));
+    for (int i = 0; i < branches; ++i) {
+      arena.Open(i % 3);
+      EXPECT_EQ(arena.free_branches(), branches - i - 1);
+      EXPECT_EQ(arena.max_leaves(), sequences - 2 - (i + 1)) << "one is for cells that wait";
+    }
+    arena.CheckInvariants();
+    EXPECT_GE(2 * arena.max_leaves(), sequences);
+    EXPECT_THROW(arena.Open(1), InternalError);
+  }
+}
+
+TEST(ArenaTest, SideRowsCountAsRows) {
+  ScriptedModel model(Letters(), {.context_size = 7, .max_rows = 5, .max_sequences = 8});
+  Arena arena(model);
+  arena.Begin(Text("pr"));
+  std::vector<BranchId> branches;
+  for (const char* call : {"open 1", "verify r a:-1 / x:-1:A y:0:A z:1:A", "accept 0 / 0 1 2"}) {
+    MakeCall(arena, call, branches);
+  }
+  EXPECT_EQ(arena.max_rows(), 1);
+  EXPECT_THROW(MakeCall(arena, "verify s / u:-1:A", branches), InternalError);
+  MakeCall(arena, "close A", branches);
+  EXPECT_EQ(arena.max_rows(), 4);
+}
+
 TEST(ArenaTest, TwoSequencesAreEnoughForChains) {
   ScriptedModel model(Letters(), {.max_sequences = 2});
   Arena arena(model);
@@ -447,211 +554,69 @@ TEST(ArenaTest, WrongUseThrowsAndBeginRecovers) {
   }
 }
 
+struct SideMisuseRow {
+  std::string name, calls;  // on a new arena; the last must throw
+};
+
+const SideMisuseRow kSideMisuses[] = {
+    {"Open before Begin", "open 0"},
+    {"Open before Accept", "begin pr, verify r, open 1"},
+    {"Open behind tokens that aren't there", "begin pr, open 3"},
+    {"Open behind drafts", "begin pr, verify r a:-1, accept, open 4"},
+    {"Open in front of everything", "begin pr, open -1"},
+    {"too many branches", "begin pr, open 1, open 1, open 1"},
+    {"Close before Accept", "begin pr, open 1, verify r, close A"},
+    {"Close twice", "begin pr, open 1, close A, close A"},
+    {"Close twice, with another on its sequence", "begin pr, open 1, close A, open 1, close A"},
+    {"Close after the request", "begin pr, open 1, begin pr, close A"},
+    {"Close in the next request", "begin pr, open 1, begin pr, open 1, close A"},
+    {"a row of a closed branch", "begin pr, open 1, close A, verify r / x:-1:A"},
+    {"a row without a branch", "begin pr, open 1, verify r / x:-1:"},
+    {"a row of a branch twice", "begin pr, open 1, verify r / x:-1:AA"},
+    {"a row before its parent", "begin pr, open 1, verify r / x:1:A y:-1:A"},
+    {"its own parent", "begin pr, open 1, verify r / x:0:A"},
+    {"a parent below the branch", "begin pr, open 1, verify r / x:-2:A"},
+    {"siblings in one branch", "begin pr, open 1, verify r / x:-1:A y:0:A z:0:A"},
+    {"two starts of one branch", "begin pr, open 1, verify r / x:-1:A y:-1:A"},
+    {"a child in another branch", "begin pr, open 1, open 1, verify r / x:-1:A y:0:B"},
+    {"a child in more branches", "begin pr, open 1, open 1, verify r / x:-1:A y:0:AB"},
+    {"branches opened at different places share", "begin pr, open 1, open 2, verify r / x:-1:AB"},
+    {"branches with rows share",
+     "begin pr, open 1, open 1, verify r / x:-1:AB, accept / 0, verify s / y:-1:AB"},
+    {"a branch with rows and one without share",
+     "begin pr, open 1, verify r / x:-1:A, accept / 0, open 2, verify s / y:-1:AB"},
+    {"too many rows", "begin pr, open 1, verify r a:-1 b:0 c:1 d:2 e:3 / x:-1:A y:0:A z:1:A"},
+    {"too many leaves beside branches",
+     "begin pr, open 1, open 1, verify r a:-1 b:-1 c:-1 d:-1 e:-1 f:-1"},
+    {"a kept row that isn't there", "begin pr, open 1, verify r a:-1 / x:-1:A, accept 0 / 1"},
+    {"a kept row below the first", "begin pr, open 1, verify r / x:-1:A, accept / -1"},
+    {"a row kept twice", "begin pr, open 1, verify r / x:-1:A, accept / 0 0"},
+    {"kept rows out of order", "begin pr, open 1, verify r / x:-1:A y:0:A, accept / 1 0"},
+    {"a kept row without its parent", "begin pr, open 1, verify r / x:-1:A y:0:A, accept / 1"},
+    {"too many rows beside the prompt", "together abcdefgh, verify h a:-1 b:0 c:1 d:2"},
+    {"a branch behind more than prompt and root", "together abc, open 4"},
+};
+
+TEST(ArenaTest, WrongUseOfBranchesThrowsAndBeginRecovers) {
+  for (const auto& [name, calls] : kSideMisuses) {
+    SCOPED_TRACE(name);
+    ScriptedModel model(Letters(), {.context_size = 30, .max_rows = 8, .max_sequences = 8});
+    Arena arena(model);
+    std::vector<BranchId> branches;
+    const size_t last = calls.rfind(", ");
+    if (last != std::string::npos) MakeCalls(arena, calls.substr(0, last), branches);
+    EXPECT_THROW(MakeCalls(arena, calls.substr(last == std::string::npos ? 0 : last + 2), branches),
+                 InternalError);
+    EXPECT_EQ(model.violation(), "");
+    arena.Begin(Text("pr"));
+    EXPECT_EQ(model.cells_used(), 1);
+    arena.CheckInvariants();
+  }
+}
+
 TEST(ArenaTest, AModelWithOneSequenceIsRefused) {
   ScriptedModel model(Letters(), {.max_sequences = 1});
   EXPECT_THROW(Arena{model}, InternalError);
-}
-
-// ---- Properties ----
-
-// What one-row decoding answers with after a history; kept, as many nodes ask for the same one.
-class PlainReference {
- public:
-  const std::vector<float>& Logits(const std::vector<Token>& history) {
-    std::vector<float>& logits = known_[history];
-    if (!logits.empty()) return logits;
-    PlainAnswer(model_, history, 1);
-    return logits = Copy(model_.Logits(0));
-  }
-
- private:
-  ScriptedModel model_{JsonTokenizer(), {}};
-  std::map<std::vector<Token>, std::vector<float>> known_;
-};
-
-// Keyed by nothing but the seed of mt19937, whose sequence the standard fixes.
-class Dice {
- public:
-  explicit Dice(uint32_t seed) : engine_(seed) {}
-  int Roll(int sides) { return static_cast<int>(engine_() % static_cast<uint32_t>(sides)); }
-
- private:
-  std::mt19937 engine_;
-};
-
-Token AnyToken(Dice& dice) {
-  const auto tokenizer = JsonTokenizer();
-  return tokenizer->plausible()[dice.Roll(static_cast<int>(tokenizer->plausible().size()))];
-}
-
-int CountLeaves(const std::vector<TreeNode>& nodes) {
-  std::vector<bool> parent(nodes.size(), false);
-  for (const TreeNode& node : nodes) {
-    if (node.parent >= 0) parent[node.parent] = true;
-  }
-  return static_cast<int>(std::ranges::count(parent, false));
-}
-
-// Parents first, in any order otherwise; some follow the target's own answer `truth` behind the
-// root.
-std::vector<TreeNode> RandomTree(Dice& dice, int max_nodes, int max_leaves,
-                                 const std::vector<Token>& truth) {
-  std::vector<TreeNode> nodes;
-  std::vector<int> agrees;  // with `truth` up to this many tokens, or -1
-  const int wanted = dice.Roll(max_nodes + 1);
-  while (static_cast<int>(nodes.size()) < wanted) {
-    const int parent = dice.Roll(static_cast<int>(nodes.size()) + 1) - 1;
-    const int given = parent < 0 ? 0 : agrees[parent];
-    const bool right = given >= 0 && given < static_cast<int>(truth.size()) && dice.Roll(3) > 0;
-    nodes.push_back({.token = right ? truth[given] : AnyToken(dice), .parent = parent});
-    agrees.push_back(right ? given + 1 : -1);
-    if (CountLeaves(nodes) > max_leaves) {
-      nodes.pop_back();
-      return nodes;
-    }
-  }
-  return nodes;
-}
-
-std::vector<Token> History(const std::vector<Token>& past, const std::vector<TreeNode>& nodes,
-                           int node) {
-  std::vector<Token> tail;
-  for (; node >= 0; node = nodes[node].parent) tail.push_back(nodes[node].token);
-  std::vector<Token> history = past;
-  history.insert(history.end(), tail.rbegin(), tail.rend());
-  return history;
-}
-
-// A path from the root to any node, or none.
-std::vector<int> RandomPath(Dice& dice, const std::vector<TreeNode>& nodes) {
-  std::vector<int> path;
-  for (int node = dice.Roll(static_cast<int>(nodes.size()) + 1) - 1; node >= 0;
-       node = nodes[node].parent) {
-    path.push_back(node);
-  }
-  std::ranges::reverse(path);
-  return path;
-}
-
-// Whatever is drafted and whatever is kept of it, every row answers as plain decoding of its
-// history.
-TEST(ArenaPropertyTest, EveryRowOfEveryTreeIsPlain) {
-  PlainReference reference;
-  ScriptedModel model(JsonTokenizer(), {.context_size = 120, .max_sequences = 7});
-  Arena arena(model);
-  for (uint32_t seed = 0; seed < 200; ++seed) {
-    Dice dice(seed);
-    std::vector<Token> past = Text(std::string_view("abcdefgh").substr(0, 1 + dice.Roll(8)));
-    arena.Begin(past);
-    int peak = arena.use().peak;
-    for (int round = 0; round < 8 && arena.max_rows() > 0; ++round) {
-      const int nodes_limit = std::min(12, arena.max_rows() - 1);
-      const std::vector<TreeNode> nodes = RandomTree(dice, nodes_limit, arena.max_leaves(), {});
-      arena.Verify(past.back(), nodes);
-      for (int node = -1; node < static_cast<int>(nodes.size()); ++node) {
-        ASSERT_EQ(Copy(model.Logits(node + 1)), reference.Logits(History(past, nodes, node)))
-            << "seed " << seed << ", round " << round << ", node " << node;
-      }
-      ExpectCells(model, arena, 1 + static_cast<int>(nodes.size()));
-      peak = std::max(peak, model.cells_used());
-      if (dice.Roll(40) == 0) break;  // cancelled
-      const std::vector<int> path = RandomPath(dice, nodes);
-      arena.Accept(path);
-      ExpectCells(model, arena, 0);
-      ASSERT_EQ(arena.use().peak, peak);
-      past = History(past, nodes, path.empty() ? -1 : path.back());
-      past.push_back(AnyToken(dice));
-    }
-    ASSERT_EQ(model.violation(), "");
-  }
-}
-
-struct Request {
-  std::vector<Token> prompt;
-  std::vector<Token> truth;  // what one-row decoding answers
-};
-
-// Prompts that share prefixes of many lengths.
-Request RandomRequest(Dice& dice, ScriptedModel& plain, const SamplingOptions& sampling) {
-  Request request;
-  request.prompt = Text(std::string_view("abcdefghijklmnopqrst").substr(0, 1 + dice.Roll(20)));
-  for (int i = dice.Roll(4); i > 0; --i) request.prompt.push_back(Token{'0' + dice.Roll(3)});
-  request.truth = PlainAnswer(plain, request.prompt, 30, sampling);
-  return request;
-}
-
-// Drafts, verifies and accepts until the answer has the length of the truth.
-std::vector<Token> DraftedAnswer(Dice& dice, ScriptedModel& model, Arena& arena,
-                                 const Request& request, const SamplingOptions& sampling) {
-  std::vector<Token> answer;
-  while (answer.size() < request.truth.size()) {
-    const int done = static_cast<int>(answer.size());
-    const std::vector<Token> rest(request.truth.begin() + done, request.truth.end());
-    const int room = std::min({10, arena.max_rows() - 1, static_cast<int>(rest.size()) - 1});
-    const std::vector<TreeNode> nodes = RandomTree(dice, room, arena.max_leaves(), rest);
-    arena.Verify(answer.empty() ? request.prompt.back() : answer.back(), nodes);
-    const auto logits = [&](int row) { return model.Logits(row); };
-    const Verdict verdict = VerifyTree(nodes, logits, sampling, done);
-    arena.Accept(verdict.path);
-    ExpectCells(model, arena, 0);
-    for (const int node : verdict.path) answer.push_back(nodes[node].token);
-    answer.push_back(verdict.correction);
-  }
-  return answer;
-}
-
-TEST(ArenaPropertyTest, DraftedDecodingIsPlainDecodingOver200Requests) {
-  for (const double temperature : {0.0, 1.0}) {
-    ScriptedModel plain(JsonTokenizer(), {});
-    ScriptedModel model(JsonTokenizer(), {.context_size = 400, .max_sequences = 6});
-    Arena arena(model);
-    int forwards = 0, tokens = 0, parked = 0;
-    for (uint32_t seed = 0; seed < 200; ++seed) {
-      Dice dice(seed);
-      const SamplingOptions sampling{.temperature = temperature, .seed = seed};
-      const Request request = RandomRequest(dice, plain, sampling);
-      arena.Begin(request.prompt);
-      ASSERT_EQ(model.cells_used(), static_cast<int>(request.prompt.size()) - 1) << "a leak";
-      const int before = model.forwards();
-      ASSERT_EQ(DraftedAnswer(dice, model, arena, request, sampling), request.truth) << seed;
-      ASSERT_EQ(model.violation(), "") << seed;
-      forwards += model.forwards() - before;
-      tokens += static_cast<int>(request.truth.size());
-      parked += arena.use().parked;
-    }
-    EXPECT_LT(2 * forwards, tokens) << "most drafts were refused, so little was tested";
-    EXPECT_GT(parked, 200) << "nothing was parked, so little was tested";
-  }
-}
-
-// A failure at any call of the model leaves an arena that only Begin may touch, and that Begin
-// mends.
-TEST(ArenaPropertyTest, BeginMendsAFailureAtAnyCall) {
-  ScriptedModel plain(JsonTokenizer(), {});
-  ScriptedModel model(JsonTokenizer(), {.context_size = 400, .max_sequences = 6});
-  FaultyModel faulty(model);
-  Arena arena(faulty);
-  int failures = 0;
-  for (uint32_t seed = 0; seed < 300; ++seed) {
-    Dice dice(seed);
-    const Request broken = RandomRequest(dice, plain, {});
-    faulty.Arm(1 + static_cast<int>(seed) / 5);
-    try {
-      arena.Begin(broken.prompt);
-      DraftedAnswer(dice, model, arena, broken, {});
-    } catch (const std::runtime_error&) {
-      ++failures;
-      EXPECT_THROW(arena.Verify(Token{'a'}, {}), InternalError);
-      EXPECT_THROW(arena.Accept({}), InternalError);
-    }
-    faulty.Disarm();
-    const Request request = RandomRequest(dice, plain, {});
-    arena.Begin(request.prompt);
-    ASSERT_EQ(model.cells_used(), static_cast<int>(request.prompt.size()) - 1) << seed;
-    ASSERT_EQ(DraftedAnswer(dice, model, arena, request, {}), request.truth) << seed;
-    ASSERT_EQ(model.violation(), "") << seed;
-  }
-  EXPECT_GT(failures, 150);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ void Schedule::Follow(char byte) {
   const Anchor anchor_before = json.anchor();
   const size_t depth_before = json.frames().size();
   seen_.Feed(std::string_view(&byte, 1));
-  if (json.anchor() == Anchor::kProse || json.anchor() == Anchor::kBroken) return;
+  if (json.anchor() == Anchor::kProse) return;  // "[1": what looked like a list is none
 
   const size_t depth = json.frames().size();
   if (seen_.current_call() >= current_ + (open_ ? 1 : 0)) BeginCall();
@@ -111,7 +111,7 @@ void Schedule::Follow(char byte) {
 }
 
 void Schedule::BeginCall() {
-  if (open_) CloseCall();
+  if (open_) CloseCall();  // a bare call with a list of calls in it
   current_ = seen_.current_call();
   depth_ = seen_.json().frames().size() - 1;
   open_ = true;
@@ -124,7 +124,6 @@ void Schedule::TakeHeader() {
   named_ = true;
   Bind(catalog_.Find(seen_.calls().back().name));
   for (const std::string& key : early_keys_) Write(key);
-  Slide();
 }
 
 // Gives the current call a group of the verified tool; -1: none that is known.
@@ -195,12 +194,13 @@ void Schedule::EndList() {
   }
 }
 
-// The one that is meant to come first.
+// The one that is meant to come first. Those that are bound belong to earlier calls and are
+// retired.
 int Schedule::UnusedGroup(int tool) const {
   int found = -1;
   for (size_t i = 0; i < groups_.size(); ++i) {
     const ScheduledGroup& group = groups_[i];
-    if (group.tool != tool || group.bound || group.retired) continue;
+    if (group.tool != tool || group.retired) continue;
     if (found < 0 || group.call < groups_[static_cast<size_t>(found)].call) {
       found = static_cast<int>(i);
     }
@@ -215,15 +215,12 @@ int Schedule::AddGroup(int call, int tool) {
   return group;
 }
 
-// Keeps groups at the current call and the next one. A current call whose tool is known has its
-// group or gets none; a forecast without groups (a budget of 0) is to be left alone.
+// Keeps a group at the next call, so that the current one has one as well. A forecast without
+// groups (a budget of 0) is left alone.
 void Schedule::Slide() {
-  if (forecast_.groups.empty()) return;
-  for (int call = named_ && open_ ? current_ + 1 : current_; call <= current_ + 1; ++call) {
-    if (call >= kMaxScheduledCalls || GroupOf(call) >= 0) continue;
-    const size_t place = static_cast<size_t>(call) % forecast_.ranking.size();
-    AddGroup(call, forecast_.ranking[place].tool);
-  }
+  const int next = current_ + 1;
+  if (forecast_.groups.empty() || next >= kMaxScheduledCalls || GroupOf(next) >= 0) return;
+  AddGroup(next, forecast_.ranking[static_cast<size_t>(next) % forecast_.ranking.size()].tool);
 }
 
 void Schedule::Retire(int group) {

@@ -1,49 +1,59 @@
 // Lanes: fields of call groups as rows, rounds as columns.
 
+// Transitions of the schedule: the word in a cell, and what it means.
 const EVENTS = {
-  bound: ["bound", "the call came as forecast"], rebound: ["rebound", "a prepared group moved to this call"],
-  added: ["added", "a call that nobody forecast"], other_tool: ["other tool", "the call came with another tool"],
-  written: ["written", "MAIN has begun the value"], skipped: ["skipped", "MAIN went past the field, though it is required"],
-  omitted: ["omitted", "MAIN went past the optional field"], call_closed: ["closed", "the call is complete"],
+  bound: ["bound", "the call came as forecast"],
+  rebound: ["rebound", "a prepared group moved to this call"],
+  added: ["added", "a call that nobody forecast"],
+  other_tool: ["other tool", "the call came with another tool"],
+  written: ["written", "MAIN has begun the value"],
+  skipped: ["skipped", "MAIN went past the field, though it is required"],
+  omitted: ["omitted", "MAIN went past the optional field"],
+  call_closed: ["closed", "the call is complete"],
   list_ended: ["no more", "the list of calls ended"],
 };
+const eventOf = event => EVENTS[event.transition] || [event.transition, "in this round"];
+// After these a value that was prepared is not waited for any more.
 const ENDS = new Set(["written", "skipped", "omitted", "call_closed", "list_ended", "other_tool"]);
 
-// Rows are fields of call groups; a group keeps its number while its place among the calls changes.
+// The groups in the order of their calls: {call, tool, rows, events}. A row is a field with a cell for each
+// round. A group keeps its number while its place among the calls changes.
 function buildLanes() {
-  const groups = new Map();  // group -> {call, tool, rows: Map(field -> row), events: [per round]}
-  let loose = 0;
+  const groups = new Map();
   const groupOf = (id, call, tool) => {
-    if (id == null) {
-      for (const [known, group] of groups) if (group.call === call && group.tool === tool) return groups.get(known);
-      id = `loose ${loose++}`;
+    if (id == null) {  // a prepared value names its place only
+      for (const group of groups.values()) if (group.call === call && group.tool === tool) return group;
+      id = `at ${call} ${tool}`;
     }
     if (!groups.has(id)) groups.set(id, { call, tool, rows: new Map(), events: rounds.map(() => []) });
-    const group = groups.get(id);
-    if (call != null) group.call = call;
-    if (tool != null) group.tool = tool;
-    return group;
+    return Object.assign(groups.get(id), call != null && { call }, tool && { tool });
   };
-  const rowOf = (group, field) => {
+  const cellOf = (round, group, field) => {
     if (!group.rows.has(field)) group.rows.set(field, { field, cells: rounds.map(() => ({ events: [] })) });
-    return group.rows.get(field);
+    return group.rows.get(field).cells[round.i];
   };
+  // Two groups change places.
+  const swap = event => {
+    const moved = groups.get(event.group);
+    if (!moved || moved.call == null) return;
+    for (const group of groups.values()) if (group !== moved && group.call === event.call) group.call = moved.call;
+  };
+
   list(forecast.groups).forEach((group, id) => groupOf(id, number(group.call), String(group.tool)));
   let before = "";
   for (const round of rounds) {
-    for (const branch of round.side) rowOf(groupOf(branch.group, branch.call, branch.tool), branch.field).cells[round.i].side = branch;
-    for (const value of round.prepared) rowOf(groupOf(null, value.call, value.tool), value.field).cells[round.i].prepared = value;
-    for (const pack of packedValues(round, before)) rowOf(groupOf(null, pack.value.call, pack.value.tool), pack.value.field).cells[round.i].packed = pack;
+    for (const branch of round.side)
+      cellOf(round, groupOf(branch.group, branch.call, branch.tool), branch.field).side = branch;
+    for (const value of round.prepared)
+      cellOf(round, groupOf(null, value.call, value.tool), value.field).prepared = value;
+    for (const { value, chain } of packedValues(round, before))
+      cellOf(round, groupOf(null, value.call, value.tool), value.field).packed = chain;
     for (const event of round.events) {
-      if (event.transition === "rebound") {
-        const moved = groups.get(event.group), from = moved && moved.call;
-        for (const [id, group] of groups) if (id !== event.group && group.call === event.call && from != null) group.call = from;
-      }
+      if (event.transition === "rebound") swap(event);
       const group = groupOf(event.group, event.call, event.tool);
-      if (event.field) rowOf(group, event.field).cells[round.i].events.push(event);
-      else group.events[round.i].push(event);
+      (event.field ? cellOf(round, group, event.field).events : group.events[round.i]).push(event);
     }
-    before += round.committed.map(token => token.text).join("");
+    before += joined(round.committed);
   }
   const shown = [...groups.values()].filter(group => group.rows.size || group.events.some(events => events.length));
   shown.sort((a, b) => number(a.call) - number(b.call));
@@ -51,29 +61,30 @@ function buildLanes() {
   return shown;
 }
 
-// Prepared values in the draft of MAIN: the tokens of each, by the key that stands in front of them.
+// Prepared values in the draft of MAIN: the nodes of each. A node doesn't say whose value it holds; the call
+// and the key that stand in front of it do. `before`: the answer up to this round.
 function packedValues(round, before) {
+  const isPrepared = node => node && node.kind === "prepared";
+  const valueOf = (chain, text) => {
+    const drafted = joined(chain).trim();
+    const call = (text.match(/"arguments"\s*:/g) || []).length - 1;
+    const key = (text.match(/"([^"\\]*)"\s*:\s*"?$/) || [])[1];
+    const fits = round.prepared.filter(value => {
+      const json = String(value.json ?? "");
+      return json.startsWith(drafted) || drafted.startsWith(json) || json.startsWith('"' + drafted);
+    });
+    const here = value => value.call === call && value.field === key;
+    return fits.find(here) || fits.find(value => value.field === key) || fits[0] || round.prepared.find(here);
+  };
   const found = [];
   const walk = (node, text) => {
-    const behind = text + node.text;
-    if (node.kind === "prepared") {
-      const parent = node.parent >= 0 ? round.nodes[node.parent] : null;
-      if (!parent || parent.kind !== "prepared") {
-        const chain = [];
-        for (let at = node; at && at.kind === "prepared"; at = at.children.find(child => child.kind === "prepared")) chain.push(at);
-        const drafted = chain.map(at => at.text).join("").trim();
-        const call = (text.match(/"arguments"\s*:/g) || []).length - 1;
-        const key = (text.match(/"([^"\\]*)"\s*:\s*"?$/) || [])[1];
-        const fits = round.prepared.filter(value => {
-          const json = String(value.json ?? "");
-          return json.startsWith(drafted) || drafted.startsWith(json) || json.startsWith('"' + drafted);
-        });
-        const value = fits.find(v => v.call === call && v.field === key) || fits.find(v => v.field === key) || fits[0]
-          || round.prepared.find(v => v.call === call && v.field === key);
-        if (value) found.push({ value, chain });
-      }
+    if (isPrepared(node) && !isPrepared(round.nodes[node.parent])) {
+      const chain = [];
+      for (let at = node; at; at = at.children.find(isPrepared)) chain.push(at);
+      const value = valueOf(chain, text);
+      if (value) found.push({ value, chain });
     }
-    for (const child of node.children) walk(child, behind);
+    for (const child of node.children) walk(child, text + node.text);
   };
   for (const root of round.roots) walk(root, before);
   return found;
@@ -92,93 +103,114 @@ function setStates(row, group) {
   });
 }
 
-const marksOf = (branchClass, drafted, correction) => make("span", { class: `marks ${branchClass}`, "aria-hidden": true },
-  drafted.filter(token => token.accepted).map(() => make("i", { class: "a" })), correction ? make("i", { class: "c" }) : null,
-  drafted.filter(token => !token.accepted).map(() => make("i", {})));
-const words = events => events.map(event => make("span", { class: "word quiet" }, (EVENTS[event.transition] || [event.transition])[0]));
-const eventFacts = events => events.map(event => [(EVENTS[event.transition] || [event.transition])[0], (EVENTS[event.transition] || ["", "in this round"])[1]]);
-const joined = items => items.map(item => String(item.text ?? "")).join("");
+// ---------- cells ----------
+// A sign for each token: what was accepted, the correction, what was refused.
+function marks(whose, drafted, correction) {
+  const signs = drafted.filter(token => token.accepted).map(() => make("i", { class: "a" }));
+  if (correction) signs.push(make("i", { class: "c" }));
+  signs.push(...drafted.filter(token => !token.accepted).map(() => make("i", {})));
+  return make("span", { class: `marks ${whose}`, "aria-hidden": true }, signs);
+}
+const word = (text, quiet) => span(`word${quiet ? " quiet" : ""}`, text);
+const words = events => events.map(event => word(eventOf(event)[0], true));
 
-function slotCell(group, row, round) {
-  const cell = row.cells[round.i];
-  const { side, prepared, packed, events } = cell;
-  const finished = side && side.complete;
-  if (!side && !packed && !events.length) return make("td", { class: cell.state });
-  const button = make("button", { class: "cell", type: "button", tabindex: -1 },
-    side ? marksOf("bySide", list(side.draft), side.correction) : null,
-    packed ? marksOf("byMain", packed.chain) : null,
-    finished ? make("span", { class: "word" }, "complete") : null,
-    packed ? make("span", { class: "word" }, "packed") : null, words(events));
-  const accepted = side ? list(side.draft).filter(token => token.accepted) : [];
-  const used = packed ? packed.chain.filter(node => node.accepted) : [];
-  const title = `#${number(group.call) + 1} ${group.tool} \u00b7 ${row.field}, round ${round.name}`;
-  button.setAttribute("aria-label", [title, side && `SIDE drafted ${list(side.draft).length}, accepted ${accepted.length}${side.correction ? ", 1 corrected" : ""}`,
-    finished && "complete", packed && `packed, MAIN accepted ${used.length} of ${packed.chain.length}`, ...events.map(event => event.transition)].filter(Boolean).join("; "));
-  mark(button, () => ({ title, round, facts: [
-    ["in", linkTo(round)],
-    side && list(side.draft).length ? ["SIDE drafted", literal(joined(list(side.draft)))] : null,
-    side && list(side.draft).length ? ["accepted", accepted.length ? [literal(joined(accepted)), ` (${accepted.length} of ${list(side.draft).length})`] : `none of ${list(side.draft).length}`] : null,
-    side && side.correction ? ["corrected to", literal(side.correction.text)] : null,
-    side && side.value != null ? [side.complete ? "value, complete" : "value so far", literal(side.value)] : null,
-    !side && prepared ? [prepared.complete ? "prepared value" : "prepared so far", literal(prepared.json)] : null,
-    packed ? ["packed on MAIN", [literal(joined(packed.chain)), ` (${used.length} of ${packed.chain.length} accepted)`]] : null,
-    ...eventFacts(events)] }));
-  return make("td", { class: cell.state }, button);
+function cell(facts, ...content) {
+  const button = make("button", { class: "cell", type: "button", tabindex: -1 }, content);
+  const { title, facts: pairs } = facts();
+  const said = pairs.filter(pair => pair && typeof pair[1] === "string").map(pair => pair.join(" "));
+  button.setAttribute("aria-label", [title, ...said].join("; "));
+  return make("td", {}, mark(button, facts));
 }
 
+function mainCell(round, most) {
+  const bar = make("span", { class: "bar", "aria-hidden": true });
+  if (round.committed.length > round.taken) bar.append(make("i", { class: "c" }));
+  const accepted = make("i", { class: "a" });
+  accepted.style.height = `${Math.round(38 * round.taken / most)}px`;
+  bar.append(accepted);
+  const facts = () => ({ title: `MAIN, round ${round.name}`, round, facts: [
+    ["in", linkTo(round)], ["drafted", String(round.nodes.length)], ["accepted", String(round.taken)],
+    ["committed", literal(joined(round.committed))], ["time", ms(round.ms)]] });
+  return cell(facts, bar, word(`+${round.committed.length}`),
+    drafting ? word(`${round.taken}/${round.nodes.length}`, true) : null);
+}
+
+function callCell(group, round) {
+  const events = group.events[round.i];
+  if (!events.length) return make("td", {});
+  return cell(() => ({ title: `${placeOf(group)}, round ${round.name}`, round,
+    facts: [["in", linkTo(round)], ...events.map(eventOf)] }), words(events));
+}
+
+function slotCell(group, row, round) {
+  const { side, prepared, packed, events, state } = row.cells[round.i];
+  if (!side && !packed && !events.length) return make("td", { class: state });
+  const drafted = side ? list(side.draft) : [];
+  const share = tokens => `${tokens.filter(token => token.accepted).length} of ${tokens.length}`;
+  const facts = () => ({ title: `${placeOf(group)}.${row.field}, round ${round.name}`, round, facts: [
+    ["in", linkTo(round)],
+    drafted.length ? ["SIDE drafted", literal(joined(drafted))] : null,
+    drafted.length ? ["accepted", share(drafted)] : null,
+    side && side.correction ? ["corrected to", literal(side.correction.text)] : null,
+    side && side.value ? [side.complete ? "value, complete" : "value so far", literal(side.value)] : null,
+    !side && prepared ? [prepared.complete ? "prepared" : "prepared so far", literal(prepared.json)] : null,
+    packed ? ["packed on MAIN", literal(joined(packed))] : null,
+    packed ? ["of it accepted", share(packed)] : null,
+    ...events.map(eventOf)] });
+  const filled = cell(facts,
+    side ? marks("bySide", drafted, side.correction) : null,
+    packed ? marks("byMain", packed) : null,
+    side && side.complete ? word("complete") : null,
+    packed ? word("packed") : null, words(events));
+  filled.className = state;
+  return filled;
+}
+
+// ---------- the table ----------
+// Rounds `from` to `to`, without the last.
 function lanesTable(groups, from, to) {
   const part = rounds.slice(from, to);
   const most = Math.max(...rounds.map(round => round.committed.length), 1);
-  const mainCell = round => {
-    const bar = make("span", { class: "bar", "aria-hidden": true });
-    bar.style.height = "44px";
-    const accepted = make("i", { class: "a" });
-    accepted.style.height = `${Math.round(38 * round.taken / most)}px`;
-    if (round.committed.length > round.taken) bar.append(make("i", { class: "c" }));
-    if (round.taken) bar.append(accepted);
-    const button = make("button", { class: "cell", type: "button", tabindex: -1,
-      "aria-label": `MAIN, round ${round.name}: ${round.nodes.length} drafted, ${round.taken} accepted, ${round.committed.length} committed` }, bar,
-      make("span", { class: "word" }, `+${round.committed.length}`), make("span", { class: "word quiet" }, drafting ? `${round.taken}/${round.nodes.length}` : ""));
-    mark(button, () => ({ title: `MAIN, round ${round.name}`, round, facts: [["in", linkTo(round)], ["drafted", String(round.nodes.length)],
-      ["accepted", String(round.taken)], ["committed", literal(joined(round.committed))], ["time", ms(round.ms)]] }));
-    return make("td", {}, button);
-  };
-  const body = make("tbody", {}, make("tr", { class: "main" }, make("th", { class: "head", scope: "row" }, "MAIN",
-    make("span", { class: "word quiet" }, drafting ? "committed," : "committed"), drafting ? make("span", { class: "word quiet" }, "accepted/drafted") : null), part.map(mainCell)));
+  const head = (...content) => make("th", { class: "head", scope: "row" }, content);
+  const line = (kind, first, cellOf) => make("tr", { class: kind }, first, part.map(cellOf));
+  const jump = round => make("th", { scope: "col" }, make("button", {
+    type: "button", tabindex: -1, title: `Go to round ${round.name}`, onclick: () => goTo(round) }, String(round.name)));
+  const body = make("tbody", {}, line("main", head("MAIN", word(drafting ? "committed," : "committed", true),
+    drafting ? word("accepted/drafted", true) : null), round => mainCell(round, most)));
   for (const group of groups) {
-    body.append(make("tr", { class: "call" }, make("th", { class: "head", scope: "row" }, make("span", { class: "soft" }, `#${number(group.call) + 1} `), visible(String(group.tool))),
-      part.map(round => {
-        const events = group.events[round.i];
-        if (!events.length) return make("td", {});
-        const button = make("button", { class: "cell", type: "button", tabindex: -1 }, words(events));
-        button.style.minHeight = "0";
-        mark(button, () => ({ title: `#${number(group.call) + 1} ${group.tool}, round ${round.name}`, round, facts: [["in", linkTo(round)], ...eventFacts(events)] }));
-        return make("td", {}, button);
-      })));
+    body.append(line("call", head(span("soft", `#${number(group.call) + 1} `), visible(group.tool)),
+      round => callCell(group, round)));
     for (const row of group.rows.values())
-      body.append(make("tr", { class: "slot" }, make("th", { class: "head mono", scope: "row" }, visible(String(row.field))), part.map(round => slotCell(group, row, round))));
+      body.append(line("slot", head(span("mono", visible(row.field))), round => slotCell(group, row, round)));
   }
   const table = make("table", { class: "lanes", "data-group": "grid" },
-    make("thead", {}, make("tr", {}, make("th", { class: "head", scope: "col" }, "round"), part.map(round =>
-      make("th", { scope: "col" }, make("button", { type: "button", tabindex: -1, title: `Go to round ${round.name}`, onclick: () => goTo(round) }, String(round.name)))))), body);
+    make("thead", {}, make("tr", {}, make("th", { class: "head", scope: "col" }, "round"), part.map(jump))), body);
   oneStop(table);
   return table;
 }
+
+const PRINTED_ROUNDS = 11;  // side by side on a page of paper
 
 function lanesSection() {
   const groups = buildLanes();
   const box = make("div", { class: "scroll" });
   const draw = width => {
     box.replaceChildren();
-    for (let from = 0; from < rounds.length; from += width) box.append(lanesTable(groups, from, Math.min(rounds.length, from + width)));
+    for (let from = 0; from < rounds.length; from += width)
+      box.append(lanesTable(groups, from, Math.min(rounds.length, from + width)));
   };
   draw(rounds.length);
-  window.addEventListener("beforeprint", () => draw(11));
+  window.addEventListener("beforeprint", () => draw(PRINTED_ROUNDS));
   window.addEventListener("afterprint", () => draw(rounds.length));
+  if (!groups.length) {
+    const own = drafting ? "; the model\u2019s own one in amber" : "";
+    return section("Lanes", `Tokens committed a round${own}. This trace has no SIDE branches.`, box);
+  }
   const key = (sign, text) => make("li", {}, make("i", { class: sign, "aria-hidden": true }), text);
-  const legend = groups.length ? make("ul", { class: "legend" }, key("box full", "SIDE token accepted"), key("box", "rejected"), key("box dia", "corrected"),
-    key("box dot", "prepared token on MAIN"), key("box hatch", "value being prepared"), key("box solid", "value complete")) : null;
-  return section("Lanes", groups.length ? "MAIN on top: tokens committed a round, the model\u2019s own one in amber. Below: argument values that SIDE branches prepare ahead, field by field."
-    : `Tokens committed a round${drafting ? "; the model\u2019s own one in amber" : ""}. This trace has no SIDE branches.`, legend, box);
+  return section("Lanes", "MAIN on top: tokens committed a round, the model\u2019s own one in amber. Below: argument "
+    + "values that SIDE branches prepare ahead, field by field.",
+    make("ul", { class: "legend" }, key("box full", "SIDE token accepted"), key("box", "rejected"),
+      key("box dia", "corrected"), key("box dot", "prepared token on MAIN"),
+      key("box hatch", "value being prepared"), key("box solid", "value complete")), box);
 }
 

@@ -15,7 +15,9 @@ const WAYS = {
   format: "format", names: "names and keys", values: "values from schema or request",
   side: "values that SIDE prepared", own: "the model\u2019s own token",
 };
-const WAY_OF_KIND = { scaffold: "format", name: "names", key: "names", value: "values", copy: "values", prepared: "side" };
+const WAY_OF_KIND = {
+  scaffold: "format", name: "names", key: "names", value: "values", copy: "values", prepared: "side",
+};
 const KINDS = {
   scaffold: "format of the answer", name: "tool name", key: "argument key", value: "value from the schema",
   copy: "value copied from the request", prepared: "value that a SIDE branch prepared",
@@ -33,11 +35,13 @@ const rounds = ofType("round").map((line, i) => {
   for (const node of nodes) if (node.parent >= 0) nodes[node.parent].children.push(node);
   const path = nodes.filter(node => node.accepted);
   const committed = list(line.committed).map((token, at) => ({
-    token: token.token, text: String(token.text ?? ""), node: path[at] || null, way: path[at] ? wayOf(path[at].kind) : "own",
+    token: token.token, text: String(token.text ?? ""), node: path[at] || null,
+    way: path[at] ? wayOf(path[at].kind) : "own",
   }));
-  return { ...line, i, name: line.round ?? i + 1, nodes, path, committed, roots: nodes.filter(node => node.parent < 0),
-    side: list(line.side).map(placed), prepared: list(line.prepared).map(placed),
-    events: list(line.events).map(placed).map(event => ({ ...event, transition: String(event.transition ?? "").replace(/ /g, "_") })),
+  const event = item => ({ ...placed(item), transition: String(item.transition ?? "").replace(/ /g, "_") });
+  return { ...line, i, name: line.round ?? i + 1, nodes, path, committed,
+    roots: nodes.filter(node => node.parent < 0), side: list(line.side).map(placed),
+    prepared: list(line.prepared).map(placed), events: list(line.events).map(event),
     ms: number(line.draft_ms) + number(line.verify_ms), taken: Math.min(path.length, committed.length) };
 });
 const drafting = rounds.some(round => round.nodes.length || round.side.length);
@@ -51,14 +55,22 @@ function make(tag, attributes, ...children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (name === "class") element.className = value;
     else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value !== false && value != null) element.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
+    else if (value !== false && value != null) element.setAttribute(name, value);
   }
   element.append(...children.flat(Infinity).filter(child => child != null && child !== false));
   return element;
 }
 const plural = (n, one, many) => `${n} ${n === 1 ? one : many || one + "s"}`;
 const fixed = (value, digits) => value.toFixed(digits);
-const ms = value => value >= 10000 ? `${fixed(value / 1000, 1)} s` : value >= 1000 ? `${fixed(value / 1000, 2)} s` : `${fixed(value, value < 100 ? 1 : 0)} ms`;
+const seconds = value => `${fixed(value / 1000, value < 10000 ? 2 : 1)} s`;
+const ms = value => value >= 1000 ? seconds(value) : `${fixed(value, value < 100 ? 1 : 0)} ms`;
+const probability = value => `${fixed(100 * number(value), value < 0.1 ? 1 : 0)} %`;
+const joined = tokens => tokens.map(token => String(token.text ?? "")).join("");
+const span = (kind, ...content) => make("span", { class: kind }, content);
+const placeOf = item => `#${number(item.call) + 1} ${item.tool}${item.field ? `.${item.field}` : ""}`;
+
+// Marks that turn the direction of the text around them, and others without a shape.
+const SHAPELESS = /[\u0080-\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3000\ufeff]/;
 
 // A token's text with what is not seen made visible. Copied text stays the token's own.
 function visible(text) {
@@ -73,15 +85,14 @@ function visible(text) {
     else if (c === "\n") sign("\u21b5", "\n");
     else if (c === "\t") sign("\u21e5", "\t");
     else if (code < 0x20 || code === 0x7f) sign(String.fromCharCode(code === 0x7f ? 0x2421 : 0x2400 + code));
-    // Marks that would turn the direction of the page's own text, and others without a shape.
     else if (code === 0xfffd) sign("\ufffd");
-    else if (/[\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3000\ufeff]/.test(c) || (code >= 0x80 && code < 0xa0))
-      sign("U+" + code.toString(16).toUpperCase().padStart(4, "0"));
+    else if (SHAPELESS.test(c)) sign("U+" + code.toString(16).toUpperCase().padStart(4, "0"));
     else plain += c;
   }
   flush();
   return out;
 }
+const place = item => span("mono", `#${number(item.call) + 1} `, visible(placeOf(item).replace(/^\S+ /, "")));
 const literal = text => make("span", { class: "mono", dir: "ltr" }, visible(String(text ?? "")));
 
 // ---------- the detail bar ----------
@@ -135,7 +146,8 @@ function oneStop(group) {
   const first = group.querySelector(".i");
   if (first) first.tabIndex = 0;
 }
-const linkTo = round => make("a", { href: `#round-${round.name}`, onclick: event => { event.preventDefault(); goTo(round); } }, `round ${round.name}`);
+const linkTo = round => make("a", { href: `#round-${round.name}`,
+  onclick: event => { event.preventDefault(); goTo(round); } }, `round ${round.name}`);
 function goTo(round) {
   const details = document.getElementById(`round-${round.name}`);
   details.open = true;

@@ -127,16 +127,23 @@ class Answers(Files):
         result = run("generate", "--request", EXAMPLE, "--json", "--preset", "paper", "--trace", trace)
         stats = json.loads(result.stdout)["stats"]
         lines = [json.loads(line) for line in trace.read_text().splitlines()]
-        self.assertEqual([line["type"] for line in lines], ["forecast"] + ["round"] * stats["forwards"])
-        rounds = lines[1:]
+        self.assertEqual([line["type"] for line in lines], ["forecast"] + ["round"] * stats["forwards"] + ["result"])
+        rounds = lines[1:-1]
         self.assertEqual(sum(len(line["committed"]) for line in rounds), stats["tokens"])
-        self.assertEqual(sum(len(line["nodes"]) for line in rounds), stats["nodes"])
+        self.assertEqual(sum(len(line["nodes"]) + line["side_rows"] for line in rounds), stats["nodes"])
         text = "".join(token["text"] for line in rounds for token in line["committed"])
         self.assertEqual(text, json.loads(result.stdout)["text"])
 
     def test_max_tokens(self):
         stats = json.loads(run("generate", "--request", EXAMPLE, "--json", "--max-tokens", 9).stdout)["stats"]
         self.assertEqual((stats["tokens"], stats["stop"]), (9, "length"))
+
+    def test_trace_as_a_page(self):
+        trace = self.folder / "trace.jsonl"
+        run("generate", "--request", EXAMPLE, "--preset", "paper", "--trace", trace)
+        result = run("trace", trace)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("<!doctype html>", (self.folder / "trace.html").read_text())
 
     def test_strict(self):
         prose = self.write("prose.json", {"messages": [{"role": "user", "content": "Say hello."}], "max_tokens": 8})

@@ -89,31 +89,105 @@ void AddLeaf(const Draft& draft, const std::vector<std::string>& texts, int leaf
   }
 }
 
-// Indices of the nodes to keep: the most probable ones, as many as pay and fit.
-std::vector<bool> Choose(const std::vector<PackedNode>& nodes, const PackLimits& limits) {
-  std::vector<int> order(nodes.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return nodes[static_cast<size_t>(a)].probability > nodes[static_cast<size_t>(b)].probability;
-  });
-  std::vector<double> probabilities;
-  for (const int i : order) probabilities.push_back(nodes[static_cast<size_t>(i)].probability);
-  const int count = BestNodeCount(probabilities, limits.cost, limits.max_nodes);
-
-  std::vector<bool> keep(nodes.size(), false);
-  std::vector<bool> has_child(nodes.size() + 1,
-                              false);  // of kept nodes; the last entry is the root
-  int leaves = 1;
-  for (int k = 0; k < count; ++k) {
-    const int i = order[static_cast<size_t>(k)];
-    const int parent = nodes[static_cast<size_t>(i)].node.parent;
-    if (parent >= 0 && !keep[static_cast<size_t>(parent)]) continue;
-    const size_t slot = parent < 0 ? nodes.size() : static_cast<size_t>(parent);
-    if (has_child[slot] && leaves == limits.max_leaves) continue;
-    leaves += has_child[slot] ? 1 : 0;
-    has_child[slot] = true;
-    keep[static_cast<size_t>(i)] = true;
+// What each node is worth: its probability, and more where the target has a choice. Text that is
+// nearly sure comes along in a later round as well, but a choice that no node covers ends the round.
+std::vector<double> Worth(const Trie& trie, double choice_weight) {
+  std::vector<double> worth(trie.nodes.size(), 0);
+  for (int parent = -1; parent < static_cast<int>(trie.nodes.size()); ++parent) {
+    const double reached = parent < 0 ? 1 : trie.nodes[static_cast<size_t>(parent)].probability;
+    double best = 0;
+    for (const int child : trie.children(parent))
+      best = std::max(best, trie.nodes[static_cast<size_t>(child)].probability);
+    const double choice = reached > 0 ? std::max(0.0, 1 - best / reached) : 0;
+    for (const int child : trie.children(parent)) {
+      const size_t i = static_cast<size_t>(child);
+      worth[i] = trie.nodes[i].probability * (1 + choice_weight * choice);
+    }
   }
+  return worth;
+}
+
+// Takes nodes path by path, each time the path that is worth most for its length.
+class Chooser {
+ public:
+  Chooser(const Trie& trie, const PackLimits& limits)
+      : nodes_(trie.nodes),
+        limits_(limits),
+        worth_(Worth(trie, limits.choice_weight)),
+        taken_(nodes_.size(), false),
+        has_child_(nodes_.size() + 1, false) {}
+
+  // Parents before children; at most what fits.
+  std::vector<int> Order() {
+    std::vector<int> order;
+    while (true) {
+      const std::vector<int> path = BestPath(limits_.max_nodes - static_cast<int>(order.size()));
+      if (path.empty()) return order;
+      for (const int node : path) Take(node);
+      order.insert(order.end(), path.begin(), path.end());
+    }
+  }
+
+ private:
+  size_t Slot(int parent) const {
+    return parent < 0 ? nodes_.size() : static_cast<size_t>(parent);
+  }
+  int Parent(int node) const { return nodes_[static_cast<size_t>(node)].node.parent; }
+  // Whether the node would hang on what is taken.
+  bool IsTop(int node) const {
+    return Parent(node) < 0 || taken_[static_cast<size_t>(Parent(node))];
+  }
+
+  // At most `room` nodes, from one that hangs on what is taken downwards.
+  std::vector<int> BestPath(int room) const {
+    std::vector<double> sums(nodes_.size(), 0);
+    std::vector<int> lengths(nodes_.size(), 0);
+    std::vector<bool> open(nodes_.size(), false);  // reachable within the limits
+    double best = 0;
+    int end = -1;
+    for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+      const size_t node = static_cast<size_t>(i);
+      if (taken_[node]) continue;
+      const bool top = IsTop(i);
+      const size_t parent = static_cast<size_t>(Parent(i));
+      open[node] = top ? !has_child_[Slot(Parent(i))] || leaves_ < limits_.max_leaves : open[parent];
+      if (!open[node]) continue;
+      sums[node] = worth_[node] + (top ? 0 : sums[parent]);
+      lengths[node] = 1 + (top ? 0 : lengths[parent]);
+      if (lengths[node] > room || sums[node] <= best * lengths[node]) continue;
+      best = sums[node] / lengths[node];
+      end = i;
+    }
+    std::vector<int> path;
+    for (int i = end; i >= 0 && !taken_[static_cast<size_t>(i)]; i = Parent(i)) path.push_back(i);
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+
+  void Take(int node) {
+    const size_t slot = Slot(Parent(node));
+    leaves_ += has_child_[slot] ? 1 : 0;
+    has_child_[slot] = true;
+    taken_[static_cast<size_t>(node)] = true;
+  }
+
+  const std::vector<PackedNode>& nodes_;
+  const PackLimits& limits_;
+  const std::vector<double> worth_;
+  std::vector<bool> taken_;
+  std::vector<bool> has_child_;  // of taken nodes; the last entry is the root
+  int leaves_ = 1;
+};
+
+// Which nodes to keep: as many as pay and fit.
+std::vector<bool> Choose(const Trie& trie, const PackLimits& limits) {
+  const std::vector<int> order = Chooser(trie, limits).Order();
+  std::vector<double> probabilities;
+  for (const int node : order)
+    probabilities.push_back(trie.nodes[static_cast<size_t>(node)].probability);
+  const int count = BestNodeCount(probabilities, limits.cost, limits.max_nodes);
+  std::vector<bool> keep(trie.nodes.size(), false);
+  for (int i = 0; i < count; ++i) keep[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
   return keep;
 }
 
@@ -152,7 +226,7 @@ Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Token
     AddLeaf(draft, texts, static_cast<int>(i), tokens, tokenizer, &mass, &trie);
   }
   Pack pack;
-  AppendBranch(trie, Choose(trie.nodes, limits), -1, -1, &pack);
+  AppendBranch(trie, Choose(trie, limits), -1, -1, &pack);
   return pack;
 }
 

@@ -37,6 +37,9 @@ struct PackLimits {
   int max_nodes = 32;
   int max_leaves = 16;
   CostCurve cost;  // empty: all of max_nodes are filled
+  // Extra worth of a node where the target has a choice: for a number of nodes that is fixed, it
+  // buys fewer rounds. 0: the most probable nodes, which is what pays where rows cost.
+  double choice_weight = 0;
 };
 
 // `committed` are the tokens so far, prompt included; the draft continues their text.

@@ -245,6 +245,7 @@ std::vector<ActiveField> Schedule::Active() const {
     if (group < 0) continue;
     const std::vector<ScheduledField>& fields = groups_[static_cast<size_t>(group)].fields;
     for (const bool required : {true, false}) {
+      if (call != current_ && !required) continue;
       for (size_t i = 0; i < fields.size(); ++i) {
         if (fields[i].state != FieldState::kOpen || fields[i].required != required) continue;
         active.push_back({.group = group, .field = static_cast<int>(i)});

@@ -90,8 +90,9 @@ class Schedule {
   // REQUIRES: the text of `answer` begins with that of the last call.
   std::vector<ScheduleEvent> Align(const Answer& answer);
 
-  // The open fields of the current group and of the next one, the most urgent first: the current
-  // call's in rendered order, then the next call's; of either the required ones first.
+  // The open fields of the current call's group, the required ones first, then the open required
+  // ones of the next call's group, all in rendered order. Optional ones are mostly left out: they
+  // wait until MAIN comes to their call.
   std::vector<ActiveField> Active() const;
 
   // The group that stands for call `call` and is not retired; -1 without one.

@@ -1,5 +1,7 @@
 #include "pack/pack.h"
 
+#include "draft/encode.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -28,4 +28,14 @@ std::vector<Token> EncodeBehind(const Tokenizer& tokenizer, std::span<const Toke
   return tokenizer.Encode(text);
 }
 
+std::vector<Token> MemoTokenizer::Encode(std::string_view text) const {
+  constexpr size_t kMostTexts = 4096;
+  const auto [at, added] = memo_.try_emplace(std::string(text));
+  if (!added) return at->second;
+  std::vector<Token> tokens = tokenizer_.Encode(text);
+  if (memo_.size() > kMostTexts) memo_.clear();
+  memo_[std::string(text)] = tokens;
+  return tokens;
+}
+
 }  // namespace schemafill

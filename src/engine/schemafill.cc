@@ -1,9 +1,15 @@
 #include "engine/schemafill.h"
 
+#include "draft/encode.h"
 #include "draft/expand.h"
 
 namespace schemafill {
 namespace {
+
+// Least probability of a drafted path. Where rows cost, a less likely one never pays, and drafting
+// it takes time; where their number is fixed, it fills what is left.
+constexpr double kWorthARow = 0.05;
+constexpr double kWorthANode = 0.01;
 
 // Another value of the same kind, whatever the slot.
 void Lie(std::vector<PreparedValue>* prepared) {
@@ -22,7 +28,7 @@ class SchemaFill final : public Strategy {
         sources_(sources),
         tokenizer_(tokenizer),
         schedule_(*sources.catalog, *sources.forecast),
-        branches_(sources, tokenizer, options.branches) {}
+        branches_(sources, tokenizer_, options.branches) {}
 
   Proposal Propose(const RoundState& state) override {
     Proposal proposal;
@@ -35,8 +41,10 @@ class SchemaFill final : public Strategy {
     }
     DraftSources sources = sources_;
     sources.prepared = proposal.prepared;
+    const bool rows_cost = !state.limits.cost.points.empty();
     const Draft draft = ExpandDraft(sources, state.session->answer,
-                                    {.across_calls = options_.across_calls});
+                                    {.min_probability = rows_cost ? kWorthARow : kWorthANode,
+                                     .across_calls = options_.across_calls});
     proposal.pack = PackDraft(draft, state.tokens, tokenizer_, state.limits);
     drafts_ = proposal.side;
     return proposal;
@@ -55,7 +63,7 @@ class SchemaFill final : public Strategy {
  private:
   const SchemaFillOptions options_;
   const DraftSources sources_;
-  const Tokenizer& tokenizer_;
+  const MemoTokenizer tokenizer_;
   Schedule schedule_;
   SideBranches branches_;
   std::vector<SideDraft> drafts_;  // of the last proposal

@@ -48,6 +48,32 @@ std::vector<std::string> PathTexts(const Draft& draft) {
   return texts;
 }
 
+// Tokens of the paths down to all nodes. A path goes on from its parent's tokens; the last few of
+// those are encoded again with it, because the border may merge.
+std::vector<std::vector<Token>> PathTokens(const Draft& draft, std::span<const Token> committed,
+                                           const Tokenizer& tokenizer) {
+  constexpr size_t kBorderTokens = 3;
+  constexpr size_t kContextTokens = 8;
+  const std::vector<Token> none;
+  std::vector<std::vector<Token>> paths;
+  paths.reserve(draft.nodes.size());
+  for (const DraftNode& node : draft.nodes) {
+    const std::vector<Token>& parent =
+        node.parent < 0 ? none : paths[static_cast<size_t>(node.parent)];
+    const size_t kept = parent.size() - std::min(parent.size(), kBorderTokens);
+    std::string text;
+    for (size_t i = kept; i < parent.size(); ++i) text += tokenizer.Piece(parent[i]);
+    const auto tail = committed.last(std::min(committed.size(), kContextTokens));
+    std::vector<Token> tokens(tail.begin(), tail.end());
+    tokens.insert(tokens.end(), parent.begin(), parent.begin() + static_cast<std::ptrdiff_t>(kept));
+    const std::vector<Token> behind = EncodeBehind(tokenizer, tokens, text + node.text);
+    tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(tail.size()));
+    tokens.insert(tokens.end(), behind.begin(), behind.end());
+    paths.push_back(std::move(tokens));
+  }
+  return paths;
+}
+
 // The kind of the piece on the path to `leaf` that holds byte `offset`.
 PieceKind KindAt(const Draft& draft, const std::vector<std::string>& texts, int leaf,
                  size_t offset) {
@@ -219,11 +245,11 @@ Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Token
     mass[static_cast<size_t>(node.parent)] -= node.probability;
     leaf[static_cast<size_t>(node.parent)] = false;
   }
+  const std::vector<std::vector<Token>> tokens = PathTokens(draft, committed, tokenizer);
   Trie trie;
   for (size_t i = 0; i < draft.nodes.size(); ++i) {
     if (!leaf[i] || texts[i].empty()) continue;
-    const std::vector<Token> tokens = EncodeBehind(tokenizer, committed, texts[i]);
-    AddLeaf(draft, texts, static_cast<int>(i), tokens, tokenizer, &mass, &trie);
+    AddLeaf(draft, texts, static_cast<int>(i), tokens[i], tokenizer, &mass, &trie);
   }
   Pack pack;
   AppendBranch(trie, Choose(trie, limits), -1, -1, &pack);

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "draft/encode.h"
+#include "draft/spine.h"
 #include "draft/values.h"
 #include "json/json.h"
 
@@ -31,7 +32,6 @@ class CallWriter {
   explicit CallWriter(const JsonSpelling& spelling) : spelling_(spelling) {}
 
   std::string ListOpen() const { return "{" + Open(1) + "\"tool_calls\":" + Gap() + "[" + Open(2); }
-  std::string NextCall() const { return "," + spelling_.Break(spelling_.after_comma, 2); }
   std::string CallOpen(std::string_view tool) const {
     return "{" + Open(3) + "\"name\":" + Gap() + '"' + EscapeJson(tool) + "\"," +
            spelling_.Break(spelling_.after_comma, 3) + "\"arguments\":" + Gap() + "{";
@@ -46,28 +46,6 @@ class CallWriter {
 
   const JsonSpelling spelling_;
 };
-
-// A text that goes on from MAIN's: `shared` bytes of the answer, then `own`.
-struct Prefix {
-  size_t shared = 0;
-  std::string own;
-};
-
-// Behind the last call that MAIN has completed, or inside of the one that it writes.
-Prefix VerifiedPrefix(const Answer& answer, int call, const CallWriter& writer,
-                      std::string_view tool, std::string_view field) {
-  const auto& calls = answer.calls();
-  if (answer.place() == Place::kArguments && answer.current_call() == call) {
-    return {answer.json().frames()[answer.arguments_depth()].begin + 1, writer.Key(field)};
-  }
-  for (size_t i = calls.size(); i-- > 0;) {
-    if (calls[i].arguments_end == calls[i].arguments_begin) continue;
-    const size_t close = answer.text().find('}', calls[i].arguments_end);
-    if (close == std::string::npos) continue;
-    return {close + 1, writer.NextCall() + writer.CallOpen(tool) + writer.Key(field)};
-  }
-  return {};
-}
 
 // Whether the text ends where its value does: the target writes that byte together with what it
 // goes on with.
@@ -88,38 +66,53 @@ bool SideBranches::Has(const ActiveField& slot) const {
   });
 }
 
-SideBranches::Branch SideBranches::Begin(const MainState& main, const Schedule& schedule,
-                                         const ActiveField& slot) const {
+SideBranches::Branch SideBranches::BeginBehindHint(const MainState& main, const Schedule& schedule,
+                                                   const ActiveField& slot) const {
   const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(slot.group)];
-  const std::string& tool = sources_.catalog->tools[static_cast<size_t>(group.tool)].name;
-  const std::string& field = group.fields[static_cast<size_t>(slot.field)].name;
   const CallWriter writer(main.answer->json().spelling());
+  const std::string text =
+      writer.ListOpen() +
+      writer.CallOpen(sources_.catalog->tools[static_cast<size_t>(group.tool)].name) +
+      writer.Key(group.fields[static_cast<size_t>(slot.field)].name);
   Branch branch;
   branch.slot = slot;
-  Prefix prefix;
-  if (options_.context == SideContext::kVerified)
-    prefix = VerifiedPrefix(*main.answer, group.call, writer, tool, field);
-  const std::string& text = main.answer->text();
-  std::string hint;
-  if (prefix.own.empty()) {
-    hint = CallHint(group.call);
-    prefix = {0, writer.ListOpen() + writer.CallOpen(tool) + writer.Key(field)};
-  }
-  branch.answer.Feed(text.substr(0, prefix.shared) + prefix.own);
-  // Whole tokens of MAIN are shared; the rest of its text is the branch's own.
   branch.fork = main.prompt_tokens;
-  size_t bytes = 0;
-  for (const Token token : main.tokens.subspan(static_cast<size_t>(main.prompt_tokens))) {
-    const size_t end = bytes + tokenizer_.Piece(token).size();
-    if (end > prefix.shared) break;
-    bytes = end;
-    ++branch.fork;
-  }
+  branch.answer.Feed(text);
   branch.tokens =
-      EncodeBehind(tokenizer_, main.tokens.first(static_cast<size_t>(branch.fork)),
-                   hint + text.substr(bytes, prefix.shared - bytes) + prefix.own);
+      EncodeBehind(tokenizer_, main.tokens.first(static_cast<size_t>(main.prompt_tokens)),
+                   CallHint(group.call) + text);
   branch.prefix = branch.tokens.size();
   return branch;
+}
+
+// Branches for the active fields that have none.
+std::vector<SideBranches::Branch> SideBranches::Begin(
+    const MainState& main, const Schedule& schedule,
+    std::span<const PreparedValue> prepared) const {
+  std::vector<ActiveField> wanted;
+  for (const ActiveField& slot : schedule.Active()) {
+    if (!Has(slot)) wanted.push_back(slot);
+  }
+  std::vector<Branch> begun;
+  if (wanted.empty()) return begun;
+  if (options_.context == SideContext::kHint) {
+    for (const ActiveField& slot : wanted) begun.push_back(BeginBehindHint(main, schedule, slot));
+    return begun;
+  }
+  DraftSources sources = sources_;
+  sources.prepared = prepared;
+  const Spine spine = GuessSpine(sources, *main.answer, schedule, wanted);
+  for (const SpineMark& mark : spine.marks) {
+    const std::string text = spine.text.substr(0, mark.end);
+    Branch& branch = begun.emplace_back();
+    branch.slot = mark.slot;
+    branch.fork = static_cast<int>(main.tokens.size());
+    branch.answer = *main.answer;
+    branch.answer.Feed(text);
+    branch.tokens = EncodeBehind(tokenizer_, main.tokens, text);
+    branch.prefix = branch.tokens.size();
+  }
+  return begun;
 }
 
 // How far into the source the values in front of this slot go.
@@ -160,7 +153,8 @@ std::vector<Token> SideBranches::Draft(const Branch& branch, size_t reached) con
 }
 
 std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedule& schedule,
-                                             int max_rows, int max_new) {
+                                             std::span<const PreparedValue> prepared, int max_rows,
+                                             int max_new) {
   std::vector<SideDraft> drafts;
   int rows = 0;
   int under_way = 0;
@@ -180,21 +174,17 @@ std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedu
   for (int i = 0; i < static_cast<int>(branches_.size()); ++i) {
     if (branches_[static_cast<size_t>(i)].drafting) ask(i, 0);
   }
-  for (const ActiveField& slot : schedule.Active()) {
-    if (under_way >= options_.max_branches || max_new <= 0) break;
-    if (Has(slot)) continue;
-    branches_.push_back(Begin(main, schedule, slot));
-    // Branches of one call begin with the same rows.
+  for (Branch& branch : Begin(main, schedule, prepared)) {
+    if (under_way >= options_.max_branches || max_new-- <= 0) break;
+    // Branches that begin together share their first rows.
     int shared = 0;
     for (const SideDraft& other : drafts) {
-      if (other.fork != branches_.back().fork) continue;
-      shared = std::max(shared, CommonPrefix(other.context, branches_.back().tokens));
+      if (other.begins) shared = std::max(shared, CommonPrefix(other.context, branch.tokens));
     }
-    if (!ask(static_cast<int>(branches_.size()) - 1, shared)) {
-      branches_.pop_back();
-      break;
-    }
-    --max_new;
+    branches_.push_back(std::move(branch));
+    if (ask(static_cast<int>(branches_.size()) - 1, shared)) continue;
+    branches_.pop_back();
+    break;
   }
   return drafts;
 }

@@ -37,15 +37,16 @@ struct SideVerdict {
 
 // What a branch's prefix holds in front of its slot's key.
 enum class SideContext {
-  kPrompt,    // the prompt, the call-position hint for any call but the first, the tool's header
-  kVerified,  // the calls that MAIN has completed, where there are some; the prompt before that
+  kHint,   // the prompt, the call-position hint for any call but the first, the tool's header: the
+           // paper's
+  kGuess,  // what MAIN has verified, and a guess of what lies between
 };
 
 struct SideOptions {
   int max_branches = 12;    // drafting at once
   int max_draft = 8;        // tokens a branch and a round
   int max_value = 48;       // tokens; a longer value is left to MAIN
-  SideContext context = SideContext::kPrompt;
+  SideContext context = SideContext::kGuess;
 };
 
 // Where MAIN stands: verified tokens only.
@@ -69,7 +70,8 @@ class SideBranches {
 
   // Drafts for every branch under way, and begins one for each active field that has none, as far
   // as `max_rows` rows and `max_new` branches go. A branch that found no room waits.
-  std::vector<SideDraft> Propose(const MainState& main, const Schedule& schedule, int max_rows,
+  std::vector<SideDraft> Propose(const MainState& main, const Schedule& schedule,
+                                 std::span<const PreparedValue> prepared, int max_rows,
                                  int max_new);
 
   // Takes the target's verdicts in. Returns the branches that are done: their value is complete,
@@ -97,7 +99,10 @@ class SideBranches {
     bool drafting = true;
   };
 
-  Branch Begin(const MainState& main, const Schedule& schedule, const ActiveField& slot) const;
+  std::vector<Branch> Begin(const MainState& main, const Schedule& schedule,
+                            std::span<const PreparedValue> prepared) const;
+  Branch BeginBehindHint(const MainState& main, const Schedule& schedule,
+                         const ActiveField& slot) const;
   std::vector<Token> Draft(const Branch& branch, size_t reached) const;
   size_t Reached(const MainState& main, const Schedule& schedule, const ActiveField& slot) const;
   bool Has(const ActiveField& slot) const;

@@ -37,7 +37,8 @@ class SchemaFill final : public Strategy {
       proposal.prepared = branches_.Prepared(schedule_);
       if (options_.fault == Fault::kLyingSides) Lie(&proposal.prepared);
       const MainState main{&state.session->answer, state.tokens, state.prompt_tokens};
-      proposal.side = branches_.Propose(main, schedule_, state.side_rows, state.side_branches);
+      proposal.side = branches_.Propose(main, schedule_, proposal.prepared, state.side_rows,
+                                        state.side_branches);
     }
     DraftSources sources = sources_;
     sources.prepared = proposal.prepared;

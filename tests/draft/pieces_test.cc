@@ -85,7 +85,7 @@ TEST(NextPieces, TheLikeliestAndTheOthers) {
       {"behind the arguments", R"({"tool_calls": [{"name": "noop", "arguments": {})", {"}"}},
       {"the request names another city",
        R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris"}})",
-       {",", "]"}},
+       {"]", ","}},
       {"the same tool again has the same keys",
        R"([{"name": "get_weather", "arguments": {"days": 3, "unit": "celsius"}}, )"
        R"({"name": "get_weather", "arguments": {"days": 5,)",

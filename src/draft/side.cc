@@ -187,7 +187,7 @@ std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedu
     // Branches of one call begin with the same rows.
     int shared = 0;
     for (const SideDraft& other : drafts) {
-      if (other.fork != branches_.back().fork) continue;
+      if (!other.begins || other.fork != branches_.back().fork) continue;
       shared = std::max(shared, CommonPrefix(other.context, branches_.back().tokens));
     }
     if (!ask(static_cast<int>(branches_.size()) - 1, shared)) {

@@ -1,7 +1,5 @@
 #include "pack/pack.h"
 
-#include "draft/encode.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -114,31 +112,6 @@ TEST(PackDraft, ProbabilitiesAddUpWhereAlternativesShareTokens) {
   EXPECT_NEAR(pack.nodes[1].probability, 0.5, 1e-9);
   EXPECT_LE(pack.nodes[2].probability, 0.25);
   EXPECT_THAT(pack.Dump(*tokenizer), testing::StartsWith("0.80 value [a]\n 0.50 value [b]\n"));
-}
-
-TEST(EncodeBehind, AsTheTokenizerWritesItThere) {
-  struct Case {
-    std::string_view label;
-    std::string_view committed;
-    std::string_view text;
-    std::string_view tokens;  // pieces with | between
-  };
-  constexpr auto kCases = std::to_array<Case>({
-      {"nothing in front", "", "{\"name", "{\"|name"},
-      {"a border", "x", "{\"name", "{\"|name"},
-      {"the border merges: text's own tokens", "\"", ": \"a", ":| |\"|a"},
-      {"the border merges behind a longer context", "{\"name\"", ": 5", ":| |5"},
-      {"no text", "x", "", ""},
-      {"half a character in front", "\xc3", "\xa3o", "\xa3|o"},
-  });
-  const auto tokenizer = JsonTokenizer();
-  for (const Case& row : kCases) {
-    std::string pieces;
-    for (const Token token : EncodeBehind(*tokenizer, tokenizer->Encode(row.committed), row.text)) {
-      pieces += (pieces.empty() ? "" : "|") + std::string(tokenizer->Piece(token));
-    }
-    EXPECT_EQ(pieces, row.tokens) << row.label;
-  }
 }
 
 // Parents first, within the limits, likelier than their children, no two equal siblings.

@@ -26,6 +26,7 @@ SamplingOptions EffectiveSampling(const Request& request, SamplingOptions sampli
 Status CheckOptions(const GenerateOptions& options) {
   if (options.max_tokens < 1) return BadInput("max_tokens must be 1 or more");
   if (options.max_nodes < 0) return BadInput("max_nodes must be 0 or more");
+  if (options.max_side_rows < 0) return BadInput("max_side_rows must be 0 or more");
   return {};
 }
 

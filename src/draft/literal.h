@@ -22,7 +22,9 @@ class Literal {
 
   bool complete() const { return complete_; }
   // What was fed is no JSON value, nor the begin of one.
-  bool broken() const { return cursor_.anchor() == Anchor::kBroken; }
+  bool broken() const {
+    return !complete_ && (cursor_.anchor() == Anchor::kBroken || cursor_.closed());
+  }
   // The value so far, without the white space around it.
   std::string_view json() const;
 

@@ -14,6 +14,7 @@ namespace {
 constexpr double kSure = 0.97;
 constexpr double kRequiredKey = 0.95;
 constexpr double kOptionalKey = 0.35;
+constexpr double kOtherKey = 0.6;  // a key that the tool doesn't have is one of another tool
 constexpr double kSameKeysAgain = 0.9;  // a call has the fields that the tool's last call had
 constexpr double kMoreCallsLikely = 0.45;
 constexpr double kMoreCallsUnlikely = 0.2;
@@ -346,7 +347,25 @@ class Automaton {
     const double given = may_close ? 1 : std::max(1 - open, 1e-9);
     for (const auto& [name, probability] : next)
       Add(Key(name), kSure * probability / given, PieceKind::kKey);
+    if (pieces_.empty()) KeysOfOtherTools(frame);
     Renormalise();
+  }
+
+  // The model writes a key that the tool doesn't have: most likely one of another tool.
+  void KeysOfOtherTools(const JsonFrame& frame) {
+    std::vector<std::string_view> names;
+    for (const Tool& tool : sources_.catalog->tools) {
+      for (const Property& property : sources_.catalog->node(tool.parameters).properties) {
+        const auto is_name = [&](std::string_view name) { return name == property.name; };
+        if (names.size() < kMaxNames && Key(property.name).starts_with(typed_) &&
+            std::none_of(names.begin(), names.end(), is_name) &&
+            std::none_of(frame.keys.begin(), frame.keys.end(), is_name)) {
+          names.push_back(property.name);
+        }
+      }
+    }
+    for (const std::string_view name : names)
+      Add(Key(name), kOtherKey / static_cast<double>(names.size()), PieceKind::kKey);
   }
 
   // The last complete call of the same tool, null if there is none.

@@ -26,6 +26,7 @@ SamplingOptions EffectiveSampling(const Request& request, SamplingOptions sampli
 Status CheckOptions(const GenerateOptions& options) {
   if (options.max_tokens < 1) return BadInput("max_tokens must be 1 or more");
   if (options.max_nodes < 0) return BadInput("max_nodes must be 0 or more");
+  if (options.max_side_rows < 0) return BadInput("max_side_rows must be 0 or more");
   return {};
 }
 
@@ -70,9 +71,10 @@ RoundState Engine::State(const GenerateOptions& options, const Session& session,
   const ArenaUse& use = arena_.use();
   const int rest = session.max_tokens - static_cast<int>(session.tokens.size());
   // Plain decoding needs a cell for each token of the rest. Refused siblings and SIDE rows may stay
-  // until the end of the request; where there is no room for that, a chain parks nothing.
-  const int spare =
-      model_.info().context_size - use.prefix - use.verified - use.side - use.parked - rest;
+  // until the end of the request; where there is no room for that, a chain parks nothing. MAIN has
+  // a cell for each token but the last, or gets it with the first tree.
+  const int main_cells = static_cast<int>(tokens.size()) - 1;
+  const int spare = model_.info().context_size - main_cells - use.side - use.parked - rest;
   RoundState state;
   state.tokens = tokens;
   state.prompt_tokens = static_cast<int>(tokens.size() - session.tokens.size());
@@ -81,12 +83,13 @@ RoundState Engine::State(const GenerateOptions& options, const Session& session,
   limits.max_nodes = std::max(0, std::min(options.max_nodes, arena_.max_rows() - 1));
   // The root row gives the last token by itself.
   if (rest <= 1) limits.max_nodes = 0;
-  limits.max_leaves = limits.max_nodes > spare ? 1 : arena_.max_leaves();
   if (options.preset == Preset::kAuto) limits.cost = cost_;
   if (options.preset == Preset::kPaper) limits.choice_weight = kFixedBudgetChoiceWeight;
   const int rows = std::min(spare, arena_.max_rows() - 1) - limits.max_nodes;
   state.side_rows = rest <= 1 ? 0 : std::clamp(rows, 0, options.max_side_rows);
-  state.side_branches = arena_.free_branches();
+  state.side_branches = state.side_rows > 0 ? std::max(0, arena_.free_branches()) : 0;
+  // What begins in this round takes sequences of the tree.
+  limits.max_leaves = limits.max_nodes > spare ? 1 : arena_.max_leaves(state.side_branches);
   return state;
 }
 

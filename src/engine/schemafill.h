@@ -1,5 +1,5 @@
 // The paper's method as a strategy: forecast, SIDE branches, MAIN packed from scaffold, copies and
-// prepared values (Algorithm 1). Tested by tests/engine/engine_test.cc and agree_test.cc.
+// prepared values (Algorithm 1). Tested by tests/engine/engine_side_test.cc and agree_test.cc.
 #pragma once
 
 #include <memory>

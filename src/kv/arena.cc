@@ -332,7 +332,10 @@ int Arena::max_rows() const {
   return rows - static_cast<int>(pending_.size());
 }
 
-int Arena::max_leaves() const { return static_cast<int>(TreeSequences().size()); }
+int Arena::max_leaves(int opening) const {
+  const int waiting = opening > 0 && branches_.empty() ? 1 : 0;
+  return static_cast<int>(TreeSequences().size()) - waiting - opening;
+}
 
 int Arena::free_branches() const {
   // Without parking, waiting and half of the sequences.

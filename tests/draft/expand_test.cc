@@ -56,6 +56,43 @@ TEST(ExpandDraft, HoldsThePath) {
   }
 }
 
+// Stage B and C of the paper's ablation: nothing is drafted behind the call.
+TEST(ExpandDraft, EndsWithTheCall) {
+  struct Case {
+    std::string_view label;
+    std::string_view answer;
+    std::string_view last;  // of the paths that go furthest, one
+    std::string_view beyond;
+  };
+  const Case kCases[] = {
+      {"from the start", "",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}})",
+       "]"},
+      {"from inside of the call",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris",)",
+       R"( "days": 3}})", ","},
+      {"from its last bracket",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3})", "}",
+       ","},
+      {"from behind it through the next one",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}})",
+       R"(, {"name": "get_weather", "arguments": {"city": "London", "days": 5}})", "]"},
+      {"from behind it to the end of the list",
+       R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}})",
+       "]}", ""},
+  };
+  const DraftInputs inputs(kWeatherTools, kWeatherText);
+  for (const Case& row : kCases) {
+    const ExpandLimits one_call{.min_probability = 1e-4, .max_nodes = 400, .across_calls = false};
+    const Draft draft = Expand(inputs, row.answer, one_call);
+    const std::string beyond = std::string(row.last) + std::string(row.beyond);
+    EXPECT_TRUE(HasPath(draft, row.last)) << row.label << "\n" << draft.Dump();
+    EXPECT_EQ(HasPath(draft, beyond), row.beyond.empty()) << row.label << "\n" << draft.Dump();
+    const Draft across = Expand(inputs, row.answer, {.min_probability = 1e-4, .max_nodes = 400});
+    EXPECT_TRUE(HasPath(across, beyond)) << row.label << "\n" << across.Dump();
+  }
+}
+
 TEST(ExpandDraft, NothingBehindTheEnd) {
   const DraftInputs inputs(kWeatherTools, kWeatherText);
   EXPECT_TRUE(Expand(inputs, R"({"tool_calls": []})").nodes.empty());

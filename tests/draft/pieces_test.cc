@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "draft/values.h"
 #include "support/draft_inputs.h"
@@ -85,7 +86,7 @@ TEST(NextPieces, TheLikeliestAndTheOthers) {
       {"behind the arguments", R"({"tool_calls": [{"name": "noop", "arguments": {})", {"}"}},
       {"the request names another city",
        R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris"}})",
-       {",", "]"}},
+       {"]", ","}},
       {"the same tool again has the same keys",
        R"([{"name": "get_weather", "arguments": {"days": 3, "unit": "celsius"}}, )"
        R"({"name": "get_weather", "arguments": {"days": 5,)",
@@ -129,6 +130,134 @@ TEST(NextPieces, TheLikeliestAndTheOthers) {
     ASSERT_FALSE(texts.empty()) << row.label;
     EXPECT_EQ(texts[0], row.pieces[0]) << row.label;
     EXPECT_THAT(texts, IsSupersetOf(row.pieces)) << row.label;
+  }
+}
+
+// ---- What SIDE branches have ready ----
+
+struct PreparedCase {
+  std::string_view label;
+  PreparedValue prepared;
+  std::string_view arguments;  // of the first call, of the tool that the value is for
+  std::string_view text;       // of the likeliest piece
+  PieceKind kind = PieceKind::kPrepared;
+  bool ends_scalar = false;
+};
+
+// Of call 0, its tool by index.
+PreparedValue Ready(int tool, std::string field, std::string json) {
+  return {0, tool, std::move(field), std::move(json), true};
+}
+PreparedValue Begun(int tool, std::string field, std::string json) {
+  return {0, tool, std::move(field), std::move(json), false};
+}
+
+std::vector<Piece> PiecesWith(const DraftInputs& inputs, const PreparedValue& prepared,
+                              std::string_view text) {
+  Answer answer;
+  answer.Feed(text);
+  DraftSources sources = inputs.sources();
+  sources.prepared = std::span(&prepared, 1);
+  std::vector<Piece> pieces = NextPieces(sources, answer, ReachedBy(inputs.source, answer.calls()));
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.probability > b.probability; });
+  return pieces;
+}
+
+TEST(NextPieces, WhatIsPreparedGoesFirst) {
+  const auto kCases = std::to_array<PreparedCase>({
+      {"a value that nobody guessed", Ready(0, "city", "\"Rome\""), "{\"city\":", " \"Rome\""},
+      {"one that the request has as well", Ready(0, "city", "\"London\""),
+       "{\"city\":", " \"London\""},
+      {"in MAIN's spelling", Ready(0, "city", "\"Rome\""), "{\"days\":5,\"city\":", "\"Rome\""},
+      {"a number", Ready(0, "days", "7"), "{\"days\":", " 7", PieceKind::kPrepared, true},
+      {"a literal of another type", Ready(0, "city", "null"), "{\"city\":", " null",
+       PieceKind::kPrepared, true},
+      {"the rest of what MAIN has begun", Ready(0, "city", "\"Rome\""), "{\"city\": \"R", "ome\""},
+      {"a number that MAIN has written", Ready(0, "days", "7"), "{\"days\": 7", "",
+       PieceKind::kPrepared, true},
+      {"a longer number than MAIN's so far", Ready(0, "days", "75"), "{\"days\": 7", "5",
+       PieceKind::kPrepared, true},
+      {"its begin decides between guesses", Begun(0, "city", "\"Lo"), "{\"city\":", " \"London\"",
+       PieceKind::kValue},
+      {"a begin that nobody guessed", Begun(0, "city", "\"Ro"), "{\"city\":", " \"Ro"},
+      {"a number's begin may go on", Begun(0, "days", "7"), "{\"days\":", " 7"},
+      {"a begin that MAIN went on from", Begun(0, "city", "\"Lo"), "{\"city\": \"Lo", "ndon\"",
+       PieceKind::kValue},
+      {"a list", Ready(1, "to", R"(["a", "b"])"), "{\"to\":", R"( ["a", "b"])"},
+      {"inside of a list the rest of it", Ready(1, "to", R"(["a", "b"])"), "{\"to\": [",
+       R"("a", "b"])"},
+      {"inside of its element", Ready(1, "to", R"(["a", "b"])"), R"({"to": ["a", "b)", "\"]"},
+      {"its begin is as good", Begun(1, "to", R"(["a", "b)"), R"({"to": ["a")", R"(, "b)"},
+      {"inside of an object", Ready(1, "body", R"({"subject": "x"})"), R"({"body": {"sub)",
+       R"(ject": "x"})"},
+      {"deeper", Ready(1, "body", R"({"to": [1, {"a": 2}]})"), R"({"body": {"to": [1, {"a)",
+       R"(": 2}]})"},
+  });
+  const DraftInputs inputs(kWeatherTools, kWeatherText);
+  for (const PreparedCase& row : kCases) {
+    const std::string& tool = inputs.catalog.tools[static_cast<size_t>(row.prepared.tool)].name;
+    const std::string_view gap =
+        row.arguments.find(": ") == std::string_view::npos && row.text.front() != ' ' ? "" : " ";
+    const std::string head = R"({"tool_calls": [{"name": ")" + tool + R"(", "arguments":)" +
+                             std::string(gap) + std::string(row.arguments);
+    const std::vector<Piece> pieces = PiecesWith(inputs, row.prepared, head);
+    ASSERT_FALSE(pieces.empty()) << row.label;
+    EXPECT_EQ(pieces[0].text, row.text) << row.label;
+    EXPECT_EQ(Name(pieces[0].kind), Name(row.kind)) << row.label;
+    EXPECT_EQ(pieces[0].ends_scalar, row.ends_scalar) << row.label;
+    EXPECT_GT(pieces[0].probability, 0.5) << row.label;
+    for (size_t i = 1; i < pieces.size(); ++i)
+      EXPECT_NE(Name(pieces[i].kind), "prepared") << row.label << ": " << pieces[i].text;
+  }
+}
+
+// The pieces are those without it.
+TEST(NextPieces, WhatIsPreparedForAnotherPlaceIsNotUsed) {
+  struct Case {
+    std::string_view label;
+    PreparedValue prepared;
+    std::string_view answer;
+  };
+  const std::string call = R"({"tool_calls": [{"name": "get_weather", "arguments": {"city":)";
+  const std::string mail = R"({"tool_calls": [{"name": "send-mail:v2", "arguments": {"body": {)";
+  const std::string second = R"({"tool_calls": [{"name": "noop", "arguments": {}}, )"
+                             R"({"name": "get_weather", "arguments": {"city":)";
+  const std::string list = R"({"tool_calls": [{"name": "send-mail:v2", "arguments": {"to": [)";
+  const std::string begun = call + " \"Par";
+  const std::string unknown = R"({"tool_calls": [{"name": "x", "arguments": {"city":)";
+  const std::string subject = mail + "\"subject\":";
+  const std::string other = list + "\"x";
+  const std::string whole = list + "\"x\"";
+  const auto kCases = std::to_array<Case>({
+      {"another call", {1, 0, "city", "\"Rome\"", true}, call},
+      {"an earlier call", {0, 0, "city", "\"Rome\"", true}, second},
+      {"another tool", {0, 1, "city", "\"Rome\"", true}, call},
+      {"another field", {0, 0, "days", "7", true}, call},
+      {"a tool that nobody knows", {0, 0, "city", "\"Rome\"", true}, unknown},
+      {"MAIN went elsewhere", {0, 0, "city", "\"Rome\"", true}, begun},
+      {"a begin that MAIN is beyond", {0, 0, "city", "\"Pa", false}, begun},
+      {"a begin that MAIN has written", {0, 0, "city", "\"Par", false}, begun},
+      {"an inner field of its name", {0, 1, "subject", "\"x\"", true}, subject},
+      {"an inner field by its path", {0, 1, "body.subject", "\"x\"", true}, subject},
+      {"a list that went elsewhere", {0, 1, "to", R"(["a", "b"])", true}, other},
+      {"a list of which MAIN has more", {0, 1, "to", "[\"", false}, other},
+      {"a list of which MAIN has as much", {0, 1, "to", "[\"x\"", false}, whole},
+      {"in front of a call", {0, 0, "city", "\"Rome\"", true}, "{\"tool_calls\": ["},
+      {"in prose", {0, 0, "city", "\"Rome\"", true}, "I looked at the weather in"},
+  });
+  const DraftInputs inputs(kWeatherTools, kWeatherText);
+  for (const Case& row : kCases) {
+    Answer answer;
+    answer.Feed(row.answer);
+    const std::vector<Piece> want = Pieces(inputs, answer);
+    const std::vector<Piece> got = PiecesWith(inputs, row.prepared, row.answer);
+    ASSERT_EQ(got.size(), want.size()) << row.label;
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].text, want[i].text) << row.label;
+      EXPECT_EQ(Name(got[i].kind), Name(want[i].kind)) << row.label;
+      EXPECT_NEAR(got[i].probability, want[i].probability, 1e-9) << row.label;
+    }
   }
 }
 
@@ -197,8 +326,12 @@ TEST(NextPieces, OfAnyAnswer) {
     }
     Answer answer;
     answer.Feed(text);
+    std::string ready = Write(RandomTree(dice, 2));
+    const bool complete = dice.OneIn(2);
+    if (!complete) ready.resize(1 + static_cast<size_t>(dice.Roll(static_cast<int>(ready.size()))));
+    const PreparedValue prepared{dice.Roll(2), dice.Roll(2), dice.Pick(OddKeys()), ready, complete};
     double sum = 0;
-    for (const Piece& piece : Pieces(inputs, answer)) {
+    for (const Piece& piece : PiecesWith(inputs, prepared, text)) {
       sum += piece.probability;
       ASSERT_TRUE(!piece.text.empty() || piece.ends_scalar) << text;
       Answer next = answer;

@@ -68,6 +68,81 @@ TEST_P(AgreeTest, Sampled) {
   }
 }
 
+constexpr MethodSpec kStages[] = {{Method::kSchemaFill, Stage::kB},
+                                  {Method::kSchemaFill, Stage::kC},
+                                  {Method::kSchemaFill, Stage::kD},
+                                  {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}};
+
+// What SIDE branches have ready is right where a script says so, and anything elsewhere.
+TEST_P(AgreeTest, EveryStage) {
+  // A prompt that is taken in anew each time may come with the first tree.
+  EngineBench plain, drafted({}, {.guarantee = Guarantee::kMeasured});
+  int side_rows = 0;
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const Scenario scenario = MakeScenario(600 + seed, GetParam());
+    SCOPED_TRACE(scenario.label + "\n" + scenario.text);
+    for (EngineBench* const bench : {&plain, &drafted}) {
+      bench->Script(scenario);
+      if (seed % 3 != 0) bench->ScriptSides(scenario);
+    }
+    const double temperature = seed % 2 == 0 ? 0 : 0.6;
+    const Generation want = plain.Run(scenario, Options(Method::kAr, 32, temperature, seed));
+    for (const MethodSpec& spec : kStages) {
+      SCOPED_TRACE(Name(spec));
+      KeyedDice dice(seed);
+      GenerateOptions options = Options(spec, 1 + dice.Roll(40), temperature, seed);
+      options.max_side_rows = dice.OneIn(2) ? 160 : dice.Roll(60);
+      options.preset = dice.OneIn(2) ? Preset::kPaper : Preset::kAuto;
+      options.hybrid_prefill = dice.OneIn(3);
+      const Generation got = drafted.Run(scenario, options);
+      ExpectSame(got, want);
+      EXPECT_TRUE(spec.stage != Stage::kB || got.stats.side_rows == 0);
+      side_rows += got.stats.side_rows;
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(side_rows, 0);
+}
+
+// SIDE has little room, or none: the context ends in the answer or soon behind it, and branches
+// and leaves share few sequences.
+TEST_P(AgreeTest, LittleRoom) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const Scenario scenario = MakeScenario(700 + seed, GetParam());
+    KeyedDice dice(seed);
+    const int prompt = static_cast<int>(PromptOf(scenario).tokens.size());
+    const int room =
+        std::max<int>(1, static_cast<int>(scenario.answer.size()) + dice.Roll(90) - 20);
+    const ScriptedOptions small{
+        .context_size = prompt + room,
+        .max_rows = 8 + dice.Roll(120),
+        .max_sequences = 2 + dice.Roll(30),
+        .guarantee = dice.OneIn(2) ? Guarantee::kBitExact : Guarantee::kMeasured};
+    SCOPED_TRACE(fmt::format("{}, room for {}, {} rows, {} sequences\n{}", scenario.label, room,
+                             small.max_rows, small.max_sequences, scenario.text));
+    EngineBench bench({}, small);
+    bench.Script(scenario);
+    bench.ScriptSides(scenario);
+    const double temperature = dice.OneIn(2) ? 0 : 0.5;
+    const Generation want = bench.Run(scenario, Options(Method::kAr, 32, temperature, seed));
+    for (const MethodSpec& spec : kStages) {
+      SCOPED_TRACE(Name(spec));
+      GenerateOptions options = Options(spec, dice.Roll(40), temperature, seed);
+      options.preset = Preset::kPaper;
+      options.hybrid_prefill = dice.OneIn(2);
+      ExpectSame(bench.Run(scenario, options), want);
+    }
+    for (const DrafterKind kind :
+         {DrafterKind::kRight, DrafterKind::kForks, DrafterKind::kRandom}) {
+      SCOPED_TRACE(Name(kind));
+      GenerateOptions options = Options(Method::kAr, dice.Roll(40), temperature, seed);
+      options.hybrid_prefill = dice.OneIn(2);
+      ExpectSame(bench.RunDrafter(kind, scenario, want.tokens, options, seed, true), want);
+    }
+    if (HasFailure()) return;
+  }
+}
+
 TEST_P(AgreeTest, AnyDrafter) {
   EngineBench plain, drafted;
   for (uint64_t seed = 0; seed < 2; ++seed) {
@@ -84,9 +159,12 @@ TEST_P(AgreeTest, AnyDrafter) {
     for (int kind = 0; kind < static_cast<int>(DrafterKind::kCount); ++kind) {
       const auto drafter = static_cast<DrafterKind>(kind);
       SCOPED_TRACE(fmt::format("{}, drafter: {}\n{}", scenario.label, Name(drafter), want.text));
-      const Generation got = drafted.RunDrafter(drafter, scenario, truth,
-                                                Options(Method::kAr, 12, temperature, seed), seed);
+      const GenerateOptions options = Options(Method::kAr, 12, temperature, seed);
+      const Generation got = drafted.RunDrafter(drafter, scenario, truth, options, seed);
       ExpectSame(got, want);
+      const Generation beside = drafted.RunDrafter(drafter, scenario, truth, options, seed, true);
+      ExpectSame(beside, want);
+      EXPECT_TRUE(beside.stats.side_rows > 0 || beside.stats.forwards < 3);
       if (drafter == DrafterKind::kRight) {
         EXPECT_LE(got.stats.forwards, 1 + want.stats.tokens / 13);
       }

@@ -1,7 +1,10 @@
 #include "engine/drafters.h"
 
+#include <algorithm>
 #include <array>
+#include <map>
 
+#include "pack/side_rows.h"
 #include "support/keyed_dice.h"
 
 namespace schemafill {
@@ -33,10 +36,101 @@ class Tree {
   int leaves_ = 1;
 };
 
+// SIDE branches that follow no plan. A branch on the answer's path gets right drafts.
+class RandomSides {
+ public:
+  RandomSides(const std::vector<Token>& truth, int vocab_size, uint64_t seed)
+      : truth_(truth), vocab_size_(vocab_size), dice_(seed) {}
+
+  std::vector<SideDraft> Propose(const RoundState& state) {
+    drafts_.clear();
+    for (const auto& [number, branch] : open_) {
+      if (dice_.OneIn(4)) continue;
+      SideDraft draft{number, branch.fork, false, {branch.last}, {}};
+      if (dice_.OneIn(8)) draft.context = {Any(), Any()};
+      Ask(std::move(draft), branch, state);
+    }
+    int begin = std::min(state.side_branches, dice_.Roll(4));
+    while (begin-- > 0) {
+      Branch branch;
+      const int output = static_cast<int>(state.tokens.size()) - state.prompt_tokens;
+      const bool follows = dice_.OneIn(2);
+      branch.fork = follows ? state.prompt_tokens + dice_.Roll(output + 1)
+                            : dice_.Roll(static_cast<int>(state.tokens.size()) + 1);
+      branch.at = follows ? branch.fork - state.prompt_tokens : -1;
+      SideDraft draft{next_, branch.fork, true, {}, {}};
+      const int length = 1 + dice_.Roll(6);
+      for (int i = 0; i < length; ++i)
+        draft.context.push_back(follows ? Truth(branch.at + i) : Token{dice_.Roll(3)});
+      if (!Ask(std::move(draft), branch, state)) continue;
+      open_.emplace(next_++, branch);
+    }
+    return drafts_;
+  }
+
+  std::vector<int> Observe(std::span<const SideVerdict> verdicts) {
+    for (size_t i = 0; i < verdicts.size(); ++i) {
+      Branch& branch = open_.at(verdicts[i].branch);
+      branch.last = verdicts[i].correction;
+      if (branch.at < 0) continue;
+      branch.at += static_cast<int>(drafts_[i].context.size()) + verdicts[i].accepted;
+      if (Truth(branch.at) != branch.last) branch.at = -1;
+    }
+    if (verdicts.empty()) drafts_.clear();
+    std::vector<int> done;
+    for (const auto& [number, branch] : open_) {
+      if (dice_.OneIn(5)) done.push_back(number);
+    }
+    for (const int number : done) open_.erase(number);
+    if (dice_.OneIn(9)) done.push_back(-++strangers_);  // one that nobody began
+    return done;
+  }
+
+ private:
+  struct Branch {
+    int fork = 0;
+    int at = -1;   // answer tokens in front of its next one; -1: it is not on the answer's path
+    Token last{};  // its last correction
+  };
+
+  Token Any() { return Token{dice_.Roll(vocab_size_)}; }
+  Token Truth(int at) {
+    return at < static_cast<int>(truth_.size()) ? truth_[static_cast<size_t>(at)] : Any();
+  }
+
+  // Adds a draft of any length and keeps it if there is room.
+  bool Ask(SideDraft draft, const Branch& branch, const RoundState& state) {
+    const int length = dice_.Roll(6);
+    for (int i = 0; i < length; ++i) {
+      const int at = branch.at + static_cast<int>(draft.context.size()) + i;
+      draft.draft.push_back(branch.at >= 0 && !dice_.OneIn(6) ? Truth(at) : Any());
+    }
+    drafts_.push_back(std::move(draft));
+    const std::vector<BranchId> ids(drafts_.size());
+    if (static_cast<int>(PackSide(drafts_, ids).rows.size()) <= state.side_rows) return true;
+    drafts_.pop_back();
+    return false;
+  }
+
+  const std::vector<Token>& truth_;
+  const int vocab_size_;
+  KeyedDice dice_;
+  std::map<int, Branch> open_;
+  std::vector<SideDraft> drafts_;  // of the last proposal
+  int next_ = 0;
+  int strangers_ = 0;
+};
+
 class Drafter final : public Strategy {
  public:
-  Drafter(DrafterKind kind, std::vector<Token> truth, const Tokenizer& tokenizer, uint64_t seed)
-      : kind_(kind), truth_(std::move(truth)), tokenizer_(tokenizer), dice_(seed) {
+  Drafter(DrafterKind kind, std::vector<Token> truth, const Tokenizer& tokenizer, uint64_t seed,
+          bool with_sides)
+      : kind_(kind),
+        truth_(std::move(truth)),
+        tokenizer_(tokenizer),
+        dice_(seed),
+        with_sides_(with_sides),
+        sides_(truth_, tokenizer.vocab_size(), seed + 1) {
     for (int i = 0; i < tokenizer.vocab_size(); ++i) {
       if (tokenizer.IsEnd(Token{i})) end_ = Token{i};
     }
@@ -73,7 +167,15 @@ class Drafter final : public Strategy {
         Random(tree, dice_.Roll(most + 1));
         break;
     }
-    return {.pack = tree.Take(), .side = {}, .prepared = {}};
+    Proposal proposal{.pack = tree.Take(), .side = {}, .prepared = {}};
+    if (with_sides_) proposal.side = sides_.Propose(state);
+    return proposal;
+  }
+
+  RoundNews Observe(const Session&, std::span<const SideVerdict> verdicts) override {
+    RoundNews news;
+    if (with_sides_) news.done = sides_.Observe(verdicts);
+    return news;
   }
 
  private:
@@ -125,6 +227,8 @@ class Drafter final : public Strategy {
   const std::vector<Token> truth_;
   const Tokenizer& tokenizer_;
   KeyedDice dice_;
+  const bool with_sides_;
+  RandomSides sides_;
   Token end_{};
   size_t done_ = 0;
 };
@@ -139,8 +243,8 @@ std::string_view Name(DrafterKind kind) {
 }
 
 std::unique_ptr<Strategy> MakeDrafter(DrafterKind kind, std::vector<Token> truth,
-                                      const Tokenizer& tokenizer, uint64_t seed) {
-  return std::make_unique<Drafter>(kind, std::move(truth), tokenizer, seed);
+                                      const Tokenizer& tokenizer, uint64_t seed, bool with_sides) {
+  return std::make_unique<Drafter>(kind, std::move(truth), tokenizer, seed, with_sides);
 }
 
 }  // namespace schemafill

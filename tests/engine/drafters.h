@@ -26,8 +26,10 @@ enum class DrafterKind {
 
 std::string_view Name(DrafterKind kind);
 
-// `truth` is the answer that plain decoding gives.
+// `truth` is the answer that plain decoding gives. `with_sides`: beside MAIN, SIDE branches behind
+// any tokens, with any prefixes and drafts, some of them right, that wait and end at any time.
 std::unique_ptr<Strategy> MakeDrafter(DrafterKind kind, std::vector<Token> truth,
-                                      const Tokenizer& tokenizer, uint64_t seed);
+                                      const Tokenizer& tokenizer, uint64_t seed,
+                                      bool with_sides = false);
 
 }  // namespace schemafill

@@ -4,14 +4,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "catalog/prompt.h"
+#include "draft/encode.h"
 #include "engine/drafters.h"
 #include "engine/engine.h"
 #include "engine/scenarios.h"
+#include "json/json.h"
 #include "support/draft_inputs.h"
 
 namespace schemafill {
@@ -30,6 +33,37 @@ class EngineBench {
     model_.Script(PromptOf(scenario).tokens, scenario.answer);
   }
 
+  // What the target writes in SIDE branches that begin at the prompt: the arguments of the
+  // answer's calls, in the spelling that nothing has changed yet.
+  void ScriptSides(const Scenario& scenario) {
+    Answer answer;
+    answer.Feed(scenario.text);
+    const std::vector<ToolCall> calls = CompleteCalls(answer);
+    for (size_t call = 0; call < calls.size(); ++call) {
+      JsonCursor arguments;
+      arguments.Feed(calls[call].arguments);
+      for (const JsonValue& value : arguments.TakeValues()) {
+        if (value.depth != 1) continue;
+        ScriptSide(scenario, static_cast<int>(call), calls[call].name, value.path,
+                   calls[call].arguments.substr(value.begin, value.end - value.begin));
+      }
+    }
+  }
+  void ScriptSide(const Scenario& scenario, int call, std::string_view tool, std::string_view key,
+                  std::string_view json) {
+    constexpr std::string_view kHints[] = {"", "Select the second request.\n",
+                                           "Select the third request.\n"};
+    if (call >= 3) return;
+    std::vector<Token> prompt = PromptOf(scenario).tokens;
+    const std::string prefix = fmt::format(
+        "{}{{\"tool_calls\": [{{\"name\": \"{}\", \"arguments\": {{\"{}\":", kHints[call],
+        EscapeJson(tool), key);
+    const std::vector<Token> tokens = EncodeBehind(*ScenarioTokenizer(), prompt, prefix);
+    prompt.insert(prompt.end(), tokens.begin(), tokens.end());
+    const std::string value = fmt::format(" {}}}}}", json);
+    model_.Script(prompt, EncodeBehind(*ScenarioTokenizer(), prompt, value));
+  }
+
   Generation Run(const Scenario& scenario, const GenerateOptions& options) {
     return Checked(options, [&](const TraceSink& trace) {
       return engine_.Generate(scenario.request, options, trace);
@@ -37,9 +71,9 @@ class EngineBench {
   }
 
   Generation RunDrafter(DrafterKind kind, const Scenario& scenario, std::vector<Token> truth,
-                        const GenerateOptions& options, uint64_t seed) {
+                        const GenerateOptions& options, uint64_t seed, bool with_sides = false) {
     const auto make = [&](const DraftSources&, const Tokenizer& tokenizer) {
-      return MakeDrafter(kind, truth, tokenizer, seed);
+      return MakeDrafter(kind, truth, tokenizer, seed, with_sides);
     };
     return Checked(options, [&](const TraceSink& trace) {
       return engine_.GenerateWith(make, scenario.request, options, trace);
@@ -48,22 +82,31 @@ class EngineBench {
 
   ScriptedModel& model() { return model_; }
   Engine& engine() { return engine_; }
+  // Of the last generation.
+  const std::vector<RoundTrace>& rounds() const { return rounds_; }
 
  private:
   template <typename Generate>
   Generation Checked(const GenerateOptions& options, Generate generate) {
+    rounds_.clear();
     std::vector<Token> committed;
-    int rounds = 0, nodes = 0, forecasts = 0;
+    int nodes = 0, side_rows = 0, forecasts = 0;
+    std::set<int> begun, ended;  // branches
     const TraceSink trace{
         .forecast = [&](const Forecast&) { ++forecasts; },
         .round =
             [&](const RoundTrace& round) {
-              EXPECT_EQ(round.round, ++rounds);
+              rounds_.push_back(round);
+              EXPECT_EQ(round.round, static_cast<int>(rounds_.size()));
               const int main_nodes = static_cast<int>(round.proposal.pack.nodes.size());
               EXPECT_LE(main_nodes, options.max_nodes);
               EXPECT_LE(round.side_rows, options.max_side_rows);
               EXPECT_EQ(model_.cells_used(), InUse(round.cells));
+              EXPECT_LE(InUse(round.cells), round.cells.peak_kept);
+              EXPECT_EQ(round.side_verdicts.size(), round.proposal.side.size());
+              ExpectSides(round, &begun, &ended);
               nodes += main_nodes + round.side_rows;
+              side_rows += round.side_rows;
               committed.insert(committed.end(), round.committed.begin(), round.committed.end());
             }};
     const int before = model_.forwards();
@@ -74,22 +117,45 @@ class EngineBench {
     EXPECT_EQ(forecasts, 1);
     EXPECT_EQ(committed, generation.tokens);
     EXPECT_EQ(stats.tokens, static_cast<int>(generation.tokens.size()));
-    EXPECT_EQ(stats.forwards, rounds);
+    EXPECT_EQ(stats.forwards, static_cast<int>(rounds_.size()));
     EXPECT_EQ(stats.forwards, model_.forwards() - before);
     EXPECT_EQ(stats.nodes, nodes);
-    EXPECT_LE(stats.accepted, stats.nodes);
+    EXPECT_EQ(stats.side_rows, side_rows);
+    EXPECT_LE(stats.accepted, stats.nodes - stats.side_rows);
     EXPECT_LE(stats.tokens - stats.accepted, stats.forwards);
     EXPECT_LE(stats.cells.peak, model_.info().context_size);
+    EXPECT_LE(stats.cells.peak_kept, stats.cells.peak);
+    EXPECT_EQ(stats.kept_bytes,
+              static_cast<size_t>(stats.cells.peak_kept) * model_.info().cell_bytes);
     EXPECT_EQ(model_.cells_used(), InUse(stats.cells));
     EXPECT_EQ(model_.violation(), "");
     EXPECT_EQ(generation.text, model_.tokenizer().Decode(generation.tokens));
     return generation;
   }
 
-  static int InUse(const ArenaUse& use) { return use.prefix + use.verified + use.side + use.parked; }
+  // Branches begin once, in order, and are gone once they are done; a verdict is on its draft.
+  static void ExpectSides(const RoundTrace& round, std::set<int>* begun, std::set<int>* ended) {
+    for (size_t i = 0; i < round.proposal.side.size(); ++i) {
+      const SideDraft& draft = round.proposal.side[i];
+      const SideVerdict& verdict = round.side_verdicts[i];
+      EXPECT_EQ(begun->insert(draft.branch).second, draft.begins) << draft.branch;
+      EXPECT_EQ(ended->count(draft.branch), 0u) << draft.branch;
+      EXPECT_EQ(verdict.branch, draft.branch);
+      EXPECT_LE(verdict.accepted, static_cast<int>(draft.draft.size()));
+      EXPECT_TRUE(verdict.accepted == static_cast<int>(draft.draft.size()) ||
+                  draft.draft[static_cast<size_t>(verdict.accepted)] != verdict.correction);
+    }
+    for (const int branch : round.news.done) EXPECT_TRUE(ended->insert(branch).second) << branch;
+    EXPECT_TRUE(!ended->empty() || round.cells.side > 0 || begun->empty());
+  }
+
+  static int InUse(const ArenaUse& use) {
+    return use.prefix + use.verified + use.side + use.parked;
+  }
 
   ScriptedModel model_;
   Engine engine_;
+  std::vector<RoundTrace> rounds_;
 };
 
 inline std::string Calls(const Generation& generation) {

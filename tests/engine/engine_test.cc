@@ -257,7 +257,9 @@ class Stubborn final : public Strategy {
   explicit Stubborn(std::vector<TreeNode> nodes) {
     for (const TreeNode& node : nodes) pack_.nodes.push_back({node, 1, PieceKind::kCopy});
   }
-  Proposal Propose(const RoundState&) override { return {.pack = pack_, .side = {}, .prepared = {}}; }
+  Proposal Propose(const RoundState&) override {
+    return {.pack = pack_, .side = {}, .prepared = {}};
+  }
 
  private:
   Pack pack_;
@@ -284,12 +286,24 @@ TEST(EngineTest, AStrategyBeyondItsLimitsFailsACheck) {
 }
 
 TEST(EngineTest, Names) {
-  for (const std::string_view name : {"ar", "schemafill"}) {
-    ASSERT_TRUE(ParseMethod(name).ok());
-    EXPECT_EQ(Name(*ParseMethod(name)), name);
+  const struct {
+    std::string_view name;
+    MethodSpec spec;
+  } kMethods[] = {
+      {"ar", Method::kAr},
+      {"schemafill", Method::kSchemaFill},
+      {"schemafill-b", {Method::kSchemaFill, Stage::kB}},
+      {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
+      {"schemafill-lying", {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}},
+  };
+  for (const auto& [name, spec] : kMethods) {
+    ASSERT_TRUE(ParseMethod(name).ok()) << name;
+    EXPECT_EQ(*ParseMethod(name), spec) << name;
+    EXPECT_EQ(Name(spec), name);
   }
   EXPECT_EQ(ParseMethod("magic").error().message,
-            "unknown method 'magic'; this build has: ar, schemafill");
+            "unknown method 'magic'; this build has: ar, schemafill, schemafill-b, schemafill-c, "
+            "schemafill-lying");
   EXPECT_TRUE(ParsePreset("auto").ok() && ParsePreset("paper").ok());
   EXPECT_EQ(ParsePreset("slow").error().message, "unknown preset 'slow'; there are: auto, paper");
 }

@@ -1,7 +1,5 @@
 #include "pack/pack.h"
 
-#include "draft/encode.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -116,28 +114,42 @@ TEST(PackDraft, ProbabilitiesAddUpWhereAlternativesShareTokens) {
   EXPECT_THAT(pack.Dump(*tokenizer), testing::StartsWith("0.80 value [a]\n 0.50 value [b]\n"));
 }
 
-TEST(EncodeBehind, AsTheTokenizerWritesItThere) {
+// A choice near the root is worth more than text that is nearly sure and comes along in a later
+// round as well.
+TEST(PackDraft, ChoiceWeight) {
   struct Case {
     std::string_view label;
-    std::string_view committed;
-    std::string_view text;
-    std::string_view tokens;  // pieces with | between
+    std::vector<DraftNode> draft;
+    double weight;
+    int max_nodes;
+    int max_leaves;
+    std::string_view shape;
   };
-  constexpr auto kCases = std::to_array<Case>({
-      {"nothing in front", "", "{\"name", "{\"|name"},
-      {"a border", "x", "{\"name", "{\"|name"},
-      {"the border merges: text's own tokens", "\"", ": \"a", ":| |\"|a"},
-      {"the border merges behind a longer context", "{\"name\"", ": 5", ":| |5"},
-      {"no text", "x", "", ""},
-      {"half a character in front", "\xc3", "\xa3o", "\xa3|o"},
+  const std::vector<DraftNode> tail = {Node(-1, "a", 0.6), Node(0, "bcdefgh", 0.58),
+                                       Node(-1, "x", 0.3)};
+  const std::vector<DraftNode> even = {Node(-1, "ab", 0.45), Node(-1, "xy", 0.45),
+                                       Node(-1, "q", 0.05)};
+  const std::vector<DraftNode> deep = {Node(-1, "abcd", 0.9), Node(0, "e", 0.4), Node(0, "x", 0.4),
+                                       Node(0, "q", 0.1)};
+  const auto kCases = std::to_array<Case>({
+      {"0: the most probable nodes", tail, 0, 5, 16, "a(b(c(d(e))))"},
+      {"an alternative at the root before the end of a sure tail", tail, 5, 5, 16, "a(b(c(d))) x"},
+      {"first of all where there is room for two", tail, 5, 2, 16, "a x"},
+      {"not so without weight", tail, 0, 2, 16, "a(b)"},
+      {"too little weight", tail, 0.1, 5, 16, "a(b(c(d(e))))"},
+      {"with room for all of it nothing is left out", tail, 5, 9, 16, "a(b(c(d(e(f(g(h))))))) x"},
+      {"leaves are limited all the same", tail, 5, 5, 1, "a(b(c(d(e))))"},
+      {"the less likely waits for its turn", even, 5, 4, 16, "a(b) x(y)"},
+      {"of three leaves two", even, 5, 5, 2, "a(b) x(y)"},
+      {"a choice far down comes with what is above it", deep, 50, 6, 16, "a(b(c(d(e x))))"},
+      {"or not at all", deep, 50, 3, 16, "a(b(c))"},
   });
   const auto tokenizer = JsonTokenizer();
   for (const Case& row : kCases) {
-    std::string pieces;
-    for (const Token token : EncodeBehind(*tokenizer, tokenizer->Encode(row.committed), row.text)) {
-      pieces += (pieces.empty() ? "" : "|") + std::string(tokenizer->Piece(token));
-    }
-    EXPECT_EQ(pieces, row.tokens) << row.label;
+    PackLimits limits = Limits(row.max_nodes, row.max_leaves);
+    limits.choice_weight = row.weight;
+    const Pack pack = PackDraft({row.draft}, tokenizer->Encode("-"), *tokenizer, limits);
+    EXPECT_EQ(Shape(pack, *tokenizer), row.shape) << row.label;
   }
 }
 
@@ -156,8 +168,17 @@ TEST(PackDraft, OfAnyDraft) {
     }
     const int max_nodes = dice.Roll(40);
     PackLimits limits = Limits(max_nodes, 1 + dice.Roll(8));
+    if (dice.OneIn(2)) limits.choice_weight = dice.Roll(20);
+    const std::vector<Token> committed = tokenizer->Encode("{\"a");
+    // A node that is taken has all those above it: none is lost, so the tree is full.
+    const Pack all = PackDraft(draft, committed, *tokenizer, Limits(10'000, 10'000));
+    PackLimits full = limits;
+    full.max_leaves = 10'000;
+    ASSERT_EQ(PackDraft(draft, committed, *tokenizer, full).nodes.size(),
+              std::min(all.nodes.size(), static_cast<size_t>(max_nodes)))
+        << seed;
     if (dice.OneIn(2)) limits.cost.points = {{1, 10}, {8, 10.0 + dice.Roll(80)}};
-    const Pack pack = PackDraft(draft, tokenizer->Encode("{\"a"), *tokenizer, limits);
+    const Pack pack = PackDraft(draft, committed, *tokenizer, limits);
     ASSERT_LE(static_cast<int>(pack.nodes.size()), limits.max_nodes) << seed;
     ASSERT_LE(CountLeaves(pack), limits.max_leaves) << seed;
     for (size_t i = 0; i < pack.nodes.size(); ++i) {

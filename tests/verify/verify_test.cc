@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "model/scripted/scripted_model.h"
@@ -62,6 +63,123 @@ TEST(VerifyTest, FollowsTheTargetsChoice) {
     const Verdict verdict = VerifyTree(Tree(row.tree), Rows(row.choices), {}, 0);
     EXPECT_EQ(verdict.path, row.path) << row.name;
     EXPECT_EQ(verdict.Dump(Tree(row.tree), kLetters), row.dump) << row.name;
+  }
+}
+
+// A SIDE branch takes the target's likeliest tokens at any temperature.
+TEST(VerifyChain, FollowsTheTargetsChoice) {
+  const struct {
+    std::string name, chain, choices;
+    size_t accepted;
+    char correction;
+  } rows[] = {
+      {"no draft", "", "q", 0, 'q'},
+      {"kept", "abc", "abcd", 3, 'd'},
+      {"refused at once", "abc", "x...", 0, 'x'},
+      {"refused in the middle", "abc", "ax..", 1, 'x'},
+      {"refused at the end", "abc", "abx.", 2, 'x'},
+      {"a later token that would be right", "abc", "b...", 0, 'b'},
+      {"the same token again", "aaa", "aab.", 2, 'b'},
+  };
+  for (const auto& row : rows) {
+    std::vector<Token> chain;
+    for (const char letter : row.chain) chain.push_back(Token{letter});
+    const Verdict verdict = VerifyChain(chain, Rows(row.choices));
+    std::vector<int> path;
+    for (size_t i = 0; i < row.accepted; ++i) path.push_back(static_cast<int>(i));
+    EXPECT_EQ(verdict.path, path) << row.name;
+    EXPECT_EQ(verdict.correction, Token{row.correction}) << row.name;
+  }
+}
+
+TEST(VerifyChain, OfEqualLogitsTheLowestToken) {
+  const std::vector<float> flat(8, 1.5f);
+  const std::vector<Token> chain = {Token{0}, Token{0}, Token{1}};
+  const Verdict verdict = VerifyChain(chain, [&](int) { return std::span<const float>(flat); });
+  EXPECT_EQ(verdict.path, (std::vector<int>{0, 1}));
+  EXPECT_EQ(verdict.correction, Token{0});
+}
+
+// ---- MAIN's selection (paper 4.2) ----
+
+// A key prefix for each tool that was forecast, likeliest first, common prefixes merged.
+std::vector<TreeNode> Candidates(const std::vector<std::string>& prefixes) {
+  std::vector<TreeNode> nodes;
+  for (const std::string& prefix : prefixes) {
+    int parent = -1;
+    for (const char letter : prefix) {
+      int node = 0;
+      const int count = static_cast<int>(nodes.size());
+      while (node < count && (nodes[node].parent != parent || nodes[node].token != Token{letter}))
+        ++node;
+      if (node == count) nodes.push_back({.token = Token{letter}, .parent = parent});
+      parent = node;
+    }
+  }
+  return nodes;
+}
+
+// At the start MAIN is the candidate of which the target accepts most, the first forecast one of
+// several. The walk finds it: what candidates share is one path, and where they part the target's
+// own choice decides.
+TEST(VerifyTest, MainIsTheCandidateWithTheLongestAcceptedPrefix) {
+  const std::vector<std::string> weather_mail_noop = {
+      R"({"name": "get_weather", "arguments": {"city":)",
+      R"({"name": "get_time", "arguments": {"zone":)", R"({"name": "noop", "arguments": {})"};
+  const std::vector<std::string> one_in_another = {R"({"name": "get)", R"({"name": "get_time")",
+                                                   R"({"name": "get_time", "arguments": {)"};
+  const struct {
+    std::string name;
+    const std::vector<std::string>& candidates;
+    std::string answer;
+    size_t main;
+    std::string accepted;
+  } rows[] = {
+      {"the likeliest", weather_mail_noop, R"({"name": "get_weather", "arguments": {"city": "P)", 0,
+       R"({"name": "get_weather", "arguments": {"city":)"},
+      {"the second", weather_mail_noop, R"({"name": "get_time", "arguments": {"zone": "UTC)", 1,
+       R"({"name": "get_time", "arguments": {"zone":)"},
+      {"the third, for fewer tokens", weather_mail_noop, R"({"name": "noop", "arguments": {}})", 2,
+       R"({"name": "noop", "arguments": {})"},
+      {"another key than any", weather_mail_noop, R"({"name": "get_time", "arguments": {"at": 5)",
+       1, R"({"name": "get_time", "arguments": {")"},
+      {"as much of two: the one that was forecast first", weather_mail_noop,
+       R"({"name": "get_place", )", 0, R"({"name": "get_)"},
+      {"as much of all", weather_mail_noop, R"({"name": "send", )", 0, R"({"name": ")"},
+      {"nothing of any", weather_mail_noop, "I can't.", 0, ""},
+      {"one holds another: the longest", one_in_another,
+       R"({"name": "get_time", "arguments": {"zone": "UTC)", 2,
+       R"({"name": "get_time", "arguments": {)"},
+      {"one holds another: as much of two", one_in_another, R"({"name": "get_time"})", 1,
+       R"({"name": "get_time")"},
+  };
+  for (const auto& row : rows) {
+    // The rule of the paper, over the candidates one by one.
+    size_t main = 0, most = 0;
+    for (size_t i = 0; i < row.candidates.size(); ++i) {
+      const std::string& prefix = row.candidates[i];
+      const size_t accepted =
+          static_cast<size_t>(std::ranges::mismatch(prefix, row.answer).in1 - prefix.begin());
+      if (accepted > most) main = i;
+      most = std::max(most, accepted);
+    }
+    EXPECT_EQ(main, row.main) << row.name;
+
+    const std::vector<TreeNode> nodes = Candidates(row.candidates);
+    std::vector<int> depths = {0};  // of each row, the root first
+    for (const TreeNode& node : nodes) depths.push_back(depths[node.parent + 1] + 1);
+    std::vector<float> logits;
+    const auto next = [&](int at) {
+      logits.assign(kLetters.vocab_size(), 0.0f);
+      logits[row.answer.at(depths.at(at))] = 1;
+      return std::span<const float>(logits);
+    };
+    const Verdict verdict = VerifyTree(nodes, next, {}, 0);
+    std::string path;
+    for (const int node : verdict.path) path += kLetters.Piece(nodes[node].token);
+    EXPECT_EQ(path, row.candidates[main].substr(0, most)) << row.name;
+    EXPECT_EQ(path, row.accepted) << row.name;
+    EXPECT_EQ(verdict.correction, Token{row.answer[most]}) << row.name;
   }
 }
 

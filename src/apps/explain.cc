@@ -206,16 +206,11 @@ Json SideJson(const Catalog& catalog, const Tokenizer& tokenizer, const SideDraf
     drafted.push_back(TokenJson(tokenizer, draft.draft[i]));
     drafted.back()["accepted"] = i < static_cast<size_t>(verdict.accepted);
   }
-  return {{"branch", draft.branch},
-          {"group", view.group},
-          {"call", view.value.call},
-          {"tool", ToolName(catalog, view.value.tool)},
-          {"field", view.value.field},
-          {"context", context},
-          {"draft", drafted},
-          {"correction", TokenJson(tokenizer, verdict.correction)},
-          {"value", view.value.json},
-          {"complete", view.value.complete}};
+  return {{"branch", draft.branch},    {"group", view.group},
+          {"call", view.value.call},   {"tool", ToolName(catalog, view.value.tool)},
+          {"field", view.value.field}, {"context", context},
+          {"draft", drafted},          {"correction", TokenJson(tokenizer, verdict.correction)},
+          {"value", view.value.json},  {"complete", view.value.complete}};
 }
 
 Json EventJson(const Catalog& catalog, const ScheduleEvent& event) {

@@ -19,7 +19,8 @@ TraceSink ExplainTo(std::FILE* out, const Catalog& catalog, const Tokenizer& tok
 // forward. `out` must stay open until the request is done.
 TraceSink TraceTo(std::FILE* out, const Catalog& catalog, const Tokenizer& tokenizer);
 
-// The last line of a trace: {"type": "result", "method": ..., "text": ..., "stop": ..., "stats": {...}}.
+// The last line of a trace: {"type": "result", "method": ..., "text": ..., "stop": ..., "stats":
+// {...}}.
 void TraceResult(std::FILE* out, const Generation& generation, std::string_view method);
 
 // Both, one after the other.

@@ -94,7 +94,8 @@ std::string StatsLine(const GenerateStats& stats) {
                      stats.acceptance_length());
 }
 
-void PrintTableRow(const MethodSpec& method, const GenerateStats& stats, const GenerateStats& reference) {
+void PrintTableRow(const MethodSpec& method, const GenerateStats& stats,
+                   const GenerateStats& reference) {
   fmt::print("{:<12}{:>7}{:>10}{:>7.2f}{:>13.0f}{:>13.0f}{:>9.2f}x\n", Name(method), stats.tokens,
              stats.forwards, stats.acceptance_length(), stats.decode_ms(),
              1000 * stats.tokens / std::max(stats.decode_ms(), 1e-9),
@@ -177,7 +178,8 @@ CommandRunner AddGenerate(CLI::App& program) {
                   "OpenAI chat-completions body as a JSON file; - is standard input");
   app->add_option("--tools", command->tools_file,
                   "Tools as a JSON list, with the request's text behind the options");
-  app->add_option("--method", command->method, "Decoding method: ar or schemafill")
+  app->add_option("--method", command->method,
+                  "Decoding method: ar, schemafill, or one of its stages")
       ->capture_default_str();
   app->add_flag("--strict", command->strict,
                 "Exit with 1 unless the answer is complete calls that fit the tools");

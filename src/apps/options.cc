@@ -102,6 +102,9 @@ void AddDecodeOptions(CLI::App& command, DecodeOptions* options) {
                   "Cut an answer after N tokens. A request's own limit comes first")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
+  command.add_flag("--hybrid-prefill", options->hybrid_prefill,
+                   "Run the prompt's last rows in one forward with the first draft. For devices "
+                   "where a forward costs more than its rows; gives up the promise of equal bits");
 }
 
 Result<GenerateOptions> ToGenerateOptions(const DecodeOptions& options) {
@@ -112,6 +115,7 @@ Result<GenerateOptions> ToGenerateOptions(const DecodeOptions& options) {
   generate.sampling.seed = options.seed;
   generate.sampling.temperature = options.temperature;
   generate.max_tokens = options.max_tokens;
+  generate.hybrid_prefill = options.hybrid_prefill;
   return generate;
 }
 

@@ -26,6 +26,7 @@ struct DecodeOptions {
   uint64_t seed = 0;
   double temperature = 0;
   int max_tokens = 1024;
+  bool hybrid_prefill = false;
 };
 
 void AddModelOptions(CLI::App& command, ModelOptions* options);

@@ -136,6 +136,7 @@ Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
                             {"head_hash", *head_hash},
                             {"preset", decode.preset},
                             {"max_tokens", decode.max_tokens},
+                            {"hybrid_prefill", decode.hybrid_prefill},
                             {"seed", decode.seed},
                             {"temperature", decode.temperature},
                             {"threads", model.threads},

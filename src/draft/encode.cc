@@ -21,8 +21,7 @@ std::vector<Token> EncodeBehind(const Tokenizer& tokenizer, std::span<const Toke
   size_t bytes = 0;
   for (size_t i = all.size(); i-- > 0;) {
     bytes += tokenizer.Piece(all[i]).size();
-    if (bytes == text.size())
-      return {all.begin() + static_cast<std::ptrdiff_t>(i), all.end()};
+    if (bytes == text.size()) return {all.begin() + static_cast<std::ptrdiff_t>(i), all.end()};
     if (bytes > text.size()) break;
   }
   return tokenizer.Encode(text);

@@ -30,8 +30,8 @@ struct Draft {
 
 struct ExpandLimits {
   double min_probability = 0.05;  // of a path
-  int max_nodes = 96;  // pieces
-  int max_characters = 400;  // of one path
+  int max_nodes = 96;             // pieces
+  int max_characters = 400;       // of one path
   bool across_calls = true;  // a path may go on from the call that it starts in to the next one
 };
 

@@ -14,13 +14,13 @@ namespace {
 constexpr double kSure = 0.97;
 constexpr double kRequiredKey = 0.95;
 constexpr double kOptionalKey = 0.35;
-constexpr double kOtherKey = 0.6;  // a key that the tool doesn't have is one of another tool
+constexpr double kOtherKey = 0.6;       // a key that the tool doesn't have is one of another tool
 constexpr double kSameKeysAgain = 0.9;  // a call has the fields that the tool's last call had
 constexpr double kMoreCallsLikely = 0.45;
 constexpr double kMoreCallsUnlikely = 0.2;
 constexpr double kListGoesOn = 0.9;
 constexpr double kListEnds = 0.8;
-constexpr double kUnknownEnds = 0.4;  // a begun value that nothing explains ends here
+constexpr double kUnknownEnds = 0.4;     // a begun value that nothing explains ends here
 constexpr double kPreparedHolds = 0.85;  // MAIN takes what a SIDE branch has ready
 constexpr size_t kManyCalls = 8;
 constexpr size_t kMaxNames = 6;

@@ -7,8 +7,8 @@
 namespace schemafill {
 
 struct PreparedValue {
-  int call = 0;  // position in the answer
-  int tool = 0;  // index in Catalog::tools
+  int call = 0;       // position in the answer
+  int tool = 0;       // index in Catalog::tools
   std::string field;  // top-level argument
   std::string json;   // the literal, or its begin
   bool complete = false;

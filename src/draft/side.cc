@@ -12,8 +12,8 @@
 namespace schemafill {
 namespace {
 
-constexpr size_t kMaxDraftText = 80;   // characters of one draft
-constexpr double kMinPiece = 0.02;     // a less likely guess is not worth a row
+constexpr size_t kMaxDraftText = 80;  // characters of one draft
+constexpr double kMinPiece = 0.02;    // a less likely guess is not worth a row
 
 // Tells the target which of the user's requests this branch is about (paper, Appendix A). Only in
 // the branch's own prefix.
@@ -205,8 +205,8 @@ std::vector<int> SideBranches::Take(std::span<const SideVerdict> verdicts,
       if (tokenizer_.IsEnd(token)) branch.value.Finish();
     }
     const size_t length = branch.tokens.size() - branch.prefix;
-    const bool over = length > static_cast<size_t>(options_.max_value) ||
-                      tokenizer_.IsEnd(verdict.correction);
+    const bool over =
+        length > static_cast<size_t>(options_.max_value) || tokenizer_.IsEnd(verdict.correction);
     if (!branch.value.complete() && !branch.value.broken() && !over) continue;
     branch.drafting = false;
     done.push_back(verdict.branch);

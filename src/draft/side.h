@@ -43,9 +43,9 @@ enum class SideContext {
 };
 
 struct SideOptions {
-  int max_branches = 12;    // drafting at once
-  int max_draft = 8;        // tokens a branch and a round
-  int max_value = 48;       // tokens; a longer value is left to MAIN
+  int max_branches = 12;  // drafting at once
+  int max_draft = 8;      // tokens a branch and a round
+  int max_value = 48;     // tokens; a longer value is left to MAIN
   SideContext context = SideContext::kGuess;
 };
 

@@ -1,6 +1,6 @@
-// A guess of how the answer goes on, up to the keys of slots that may come: what SIDE branches stand
-// behind. Each value in it is the likeliest one that the drafter has; a slot's own value is then the
-// target's, in a context that looks like the real one. Tested by tests/draft/side_test.cc.
+// A guess of how the answer goes on, up to the keys of slots that may come: what SIDE branches
+// stand behind. Each value in it is the likeliest one that the drafter has; a slot's own value is
+// then the target's, in a context that looks like the real one. Tested by tests/draft/side_test.cc.
 #pragma once
 
 #include <string>

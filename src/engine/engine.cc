@@ -12,8 +12,8 @@
 namespace schemafill {
 namespace {
 
-// PackLimits::choice_weight for Preset::kPaper. Replaying answers to BFCL training requests, 5 to 20
-// gave 3 % fewer rounds than 0, all the same; by the cost curve of a CPU 0 was best.
+// PackLimits::choice_weight for Preset::kPaper. Replaying answers to BFCL training requests, 5 to
+// 20 gave 3 % fewer rounds than 0, all the same; by the cost curve of a CPU 0 was best.
 constexpr double kFixedBudgetChoiceWeight = 5;
 
 SamplingOptions EffectiveSampling(const Request& request, SamplingOptions sampling) {
@@ -62,6 +62,38 @@ void CheckLimits(std::span<const TreeNode> tree, const PackLimits& limits) {
   Check(
       static_cast<int>(tree.size()) <= limits.max_nodes && leaves <= std::max(1, limits.max_leaves),
       "a strategy drafted more than it may");
+}
+
+// `logits(row)` is that of side.rows[row].
+std::vector<SideVerdict> VerifySide(std::span<const SideDraft> drafts, const SideRows& side,
+                                    const std::function<std::span<const float>(int)>& logits) {
+  std::vector<SideVerdict> verdicts;
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    // The last context row's logits choose the first token of the draft.
+    const std::span<const int> rows =
+        std::span(side.paths[i]).subspan(drafts[i].context.size() - 1);
+    const Verdict verdict = VerifyChain(
+        drafts[i].draft, [&](int row) { return logits(rows[static_cast<size_t>(row)]); });
+    verdicts.push_back(
+        {drafts[i].branch, static_cast<int>(verdict.path.size()), verdict.correction});
+  }
+  return verdicts;
+}
+
+// The SIDE rows whose cells stay: contexts and accepted drafts.
+std::vector<int> KeptRows(std::span<const SideDraft> drafts, std::span<const SideVerdict> verdicts,
+                          const SideRows& side) {
+  std::vector<bool> kept(side.rows.size(), false);
+  for (size_t i = 0; i < drafts.size(); ++i) {
+    const size_t length = drafts[i].context.size() + static_cast<size_t>(verdicts[i].accepted);
+    for (const int row : std::span(side.paths[i]).first(length))
+      kept[static_cast<size_t>(row)] = true;
+  }
+  std::vector<int> rows;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i]) rows.push_back(static_cast<int>(i));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -121,32 +153,16 @@ RoundTrace Engine::Round(Strategy& strategy, const RoundState& state,
   const Stopwatch verify_watch;
   const std::vector<TreeNode> tree = round.proposal.pack.Tree();
   CheckLimits(tree, state.limits);
-  const SideRows side =
-      PackSide(round.proposal.side, OpenNew(round.proposal.side, branches));
+  const SideRows side = PackSide(round.proposal.side, OpenNew(round.proposal.side, branches));
   round.side_rows = static_cast<int>(side.rows.size());
   Check(round.side_rows <= state.side_rows, "a strategy drafted more SIDE rows than it may");
   arena_.Verify(state.tokens.back(), tree, side.rows);
   const auto logits = [&](int row) { return model_.Logits(arena_.first_row() + row); };
   round.verdict =
       VerifyTree(tree, logits, sampling, static_cast<int>(state.session->tokens.size()));
-  std::vector<bool> kept(side.rows.size(), false);
-  for (size_t i = 0; i < side.paths.size(); ++i) {
-    const SideDraft& draft = round.proposal.side[i];
-    const std::span<const int> path = side.paths[i];
-    const std::span<const int> asked = path.subspan(draft.context.size() - 1);
-    const int first = 1 + static_cast<int>(tree.size());
-    const Verdict verdict = VerifyChain(
-        draft.draft, [&](int row) { return logits(first + asked[static_cast<size_t>(row)]); });
-    const size_t accepted = verdict.path.size();
-    round.side_verdicts.push_back({draft.branch, static_cast<int>(accepted), verdict.correction});
-    for (const int row : path.first(draft.context.size() + accepted))
-      kept[static_cast<size_t>(row)] = true;
-  }
-  std::vector<int> kept_rows;
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (kept[i]) kept_rows.push_back(static_cast<int>(i));
-  }
-  arena_.Accept(round.verdict.path, kept_rows);
+  const auto side_logits = [&](int row) { return logits(1 + static_cast<int>(tree.size()) + row); };
+  round.side_verdicts = VerifySide(round.proposal.side, side, side_logits);
+  arena_.Accept(round.verdict.path, KeptRows(round.proposal.side, round.side_verdicts, side));
   round.verify_ms = verify_watch.ElapsedMs();
   return round;
 }
@@ -189,8 +205,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   std::vector<Token> tokens = prompt.tokens;  // and the committed output
   OpenBranches branches;
   while (session.stop == StopReason::kNone) {
-    RoundTrace round =
-        Round(*strategy, State(options, session, tokens), sampling, &branches);
+    RoundTrace round = Round(*strategy, State(options, session, tokens), sampling, &branches);
     round.round = ++stats.forwards;
     const int nodes = static_cast<int>(round.proposal.pack.nodes.size()) + round.side_rows;
     cost_ = Refined(cost_, nodes + 1, round.verify_ms);

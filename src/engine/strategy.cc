@@ -23,6 +23,7 @@ constexpr auto kMethods = std::to_array<NamedMethod>({
     {"schemafill", {Method::kSchemaFill}},
     {"schemafill-b", {Method::kSchemaFill, Stage::kB}},
     {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
+    {"schemafill-hint", {Method::kSchemaFill, Stage::kD, Fault::kNone, SideContext::kHint}},
     {"schemafill-lying", {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}},
 });
 
@@ -56,7 +57,7 @@ std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
   return MakeSchemaFill({.side = with_side && spec.stage != Stage::kB,
                          .across_calls = spec.stage == Stage::kD,
                          .fault = spec.fault,
-                         .branches = {}},
+                         .branches = {.context = spec.context}},
                         sources, tokenizer);
 }
 

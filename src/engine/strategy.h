@@ -39,17 +39,19 @@ enum class Fault {
 
 // What runs under a method's name. A Method by itself is all of it, without faults.
 struct MethodSpec {
-  constexpr MethodSpec(Method method, Stage stage = Stage::kD, Fault fault = Fault::kNone)
-      : method(method), stage(stage), fault(fault) {}
+  constexpr MethodSpec(Method method, Stage stage = Stage::kD, Fault fault = Fault::kNone,
+                       SideContext context = SideContext::kGuess)
+      : method(method), stage(stage), fault(fault), context(context) {}
   friend bool operator==(const MethodSpec&, const MethodSpec&) = default;
 
   Method method;
   Stage stage;
   Fault fault;
+  SideContext context;
 };
 
-// `ar`, `schemafill`; `schemafill-b` and `schemafill-c` for the earlier stages;
-// `schemafill-lying` with Fault::kLyingSides.
+// `ar`, `schemafill`; `schemafill-b` and `schemafill-c` for the earlier stages; `schemafill-hint`
+// with SIDE branches behind the paper's prefix; `schemafill-lying` with Fault::kLyingSides.
 std::string_view Name(const MethodSpec& spec);
 // The error lists the names that there are.
 Result<MethodSpec> ParseMethod(std::string_view name);
@@ -69,7 +71,7 @@ struct RoundState {
   std::span<const Token> tokens;  // prompt and committed output
   int prompt_tokens = 0;          // of them, the prompt
   const Session* session = nullptr;
-  PackLimits limits;  // of MAIN's tree
+  PackLimits limits;      // of MAIN's tree
   int side_rows = 0;      // most rows of SIDE branches
   int side_branches = 0;  // most branches that may begin
 };
@@ -95,7 +97,8 @@ class Strategy {
   // At most state.limits.max_nodes nodes, state.limits.max_leaves leaves and state.side_rows SIDE
   // rows, whatever they hold.
   virtual Proposal Propose(const RoundState& state) = 0;
-  // The verdicts on the last proposal's branches, in its order; `session` holds what MAIN committed.
+  // The verdicts on the last proposal's branches, in its order; `session` holds what MAIN
+  // committed.
   virtual RoundNews Observe(const Session&, std::span<const SideVerdict>) { return {}; }
 };
 

@@ -13,9 +13,9 @@
 namespace schemafill {
 
 struct RoundTrace {
-  int round = 0;      // from 1
-  Proposal proposal;  // what the forward held
-  Verdict verdict;    // on MAIN
+  int round = 0;                           // from 1
+  Proposal proposal;                       // what the forward held
+  Verdict verdict;                         // on MAIN
   std::vector<SideVerdict> side_verdicts;  // of each SIDE branch
   std::vector<Token> committed;  // accepted tokens and the correction, up to the end of the answer
   RoundNews news;                // what the strategy made of it

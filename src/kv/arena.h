@@ -134,8 +134,8 @@ class Arena {
   // Rows that the next Verify may have, root and SIDE rows included: bounded by free cells and by
   // the model's rows. 0: the context is full.
   int max_rows() const;
-  // Most leaves that the next tree may have, also if `opening` branches open in front of it: bounded
-  // by sequences, of which each open branch takes one, and the first of them another.
+  // Most leaves that the next tree may have, also if `opening` branches open in front of it:
+  // bounded by sequences, of which each open branch takes one, and the first of them another.
   // REQUIRES: opening <= free_branches().
   int max_leaves(int opening = 0) const;
   // SIDE branches that may still be opened; half of the sequences stay the tree's.

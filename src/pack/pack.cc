@@ -116,7 +116,8 @@ void AddLeaf(const Draft& draft, const std::vector<std::string>& texts, int leaf
 }
 
 // What each node is worth: its probability, and more where the target has a choice. Text that is
-// nearly sure comes along in a later round as well, but a choice that no node covers ends the round.
+// nearly sure comes along in a later round as well, but a choice that no node covers ends the
+// round.
 std::vector<double> Worth(const Trie& trie, double choice_weight) {
   std::vector<double> worth(trie.nodes.size(), 0);
   for (int parent = -1; parent < static_cast<int>(trie.nodes.size()); ++parent) {
@@ -155,9 +156,7 @@ class Chooser {
   }
 
  private:
-  size_t Slot(int parent) const {
-    return parent < 0 ? nodes_.size() : static_cast<size_t>(parent);
-  }
+  size_t Slot(int parent) const { return parent < 0 ? nodes_.size() : static_cast<size_t>(parent); }
   int Parent(int node) const { return nodes_[static_cast<size_t>(node)].node.parent; }
   // Whether the node would hang on what is taken.
   bool IsTop(int node) const {
@@ -176,7 +175,8 @@ class Chooser {
       if (taken_[node]) continue;
       const bool top = IsTop(i);
       const size_t parent = static_cast<size_t>(Parent(i));
-      open[node] = top ? !has_child_[Slot(Parent(i))] || leaves_ < limits_.max_leaves : open[parent];
+      open[node] =
+          top ? !has_child_[Slot(Parent(i))] || leaves_ < limits_.max_leaves : open[parent];
       if (!open[node]) continue;
       sums[node] = worth_[node] + (top ? 0 : sums[parent]);
       lengths[node] = 1 + (top ? 0 : lengths[parent]);

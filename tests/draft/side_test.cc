@@ -32,10 +32,12 @@ constexpr std::string_view kTwoTools = R"([
                     "days": {"type": "integer"}}, "required": ["city", "days"]}},
     {"name": "noop"}])";
 
+constexpr SideOptions kHinted{.context = SideContext::kHint};
+
 // One request's branches beside a MAIN that writes what a test says.
 class SideBench {
  public:
-  explicit SideBench(std::string_view tools = kOneTool, const SideOptions& options = {},
+  explicit SideBench(std::string_view tools = kOneTool, const SideOptions& options = kHinted,
                      std::string_view request = kWeatherText)
       : inputs_(tools, request),
         tokenizer_(JsonTokenizer()),
@@ -52,7 +54,8 @@ class SideBench {
   }
 
   std::vector<SideDraft> Propose(int max_rows = 1000, int max_new = 100) {
-    return branches_.Propose({&answer_, tokens_, prompt_}, schedule_, max_rows, max_new);
+    return branches_.Propose({&answer_, tokens_, prompt_}, schedule_, branches_.Prepared(schedule_),
+                             max_rows, max_new);
   }
 
   // What the target writes in the branch, from behind its prefix on.
@@ -143,6 +146,15 @@ std::vector<int> Numbers(std::span<const SideDraft> drafts) {
 
 // ---- Where a branch begins ----
 
+// The texts, each behind a bar, with the bar behind what MAIN has of them.
+std::vector<std::string> Spine(std::string_view main, std::vector<std::string> texts) {
+  for (std::string& text : texts) {
+    EXPECT_EQ(text.substr(1, main.size()), main);
+    text = std::string(main) + "|" + text.substr(1 + main.size());
+  }
+  return texts;
+}
+
 TEST(SideBranches, BeginForActiveFieldsInOrder) {
   struct Case {
     std::string_view label;
@@ -161,54 +173,47 @@ TEST(SideBranches, BeginForActiveFieldsInOrder) {
   const std::vector<std::string> from_prompt = {
       head + "\"city\":", head + "\"days\":", head + "\"unit\":", second + "\"city\":",
       second + "\"days\":"};
+  // The likeliest values of the slots in front stand in a guess.
+  const std::string again = "|" + paris + R"(, {"name": "get_weather", "arguments": {)";
+  const std::string city = R"("city":)";
+  const std::string days = city + R"( "Paris", "days":)";
+  const std::string unit = days + R"( 3, "unit":)";
+  const std::string next_city =
+      unit + R"( "celsius"}}, {"name": "get_weather", "arguments": {"city":)";
+  const std::string next_days = next_city + R"( "Paris", "days":)";
   const auto kCases = std::to_array<Case>({
-      {"the start", SideContext::kPrompt, kOneTool, "", from_prompt},
-      {"nothing is verified yet", SideContext::kVerified, kOneTool, "", from_prompt},
-      {"nor in front of a call", SideContext::kVerified, kOneTool, one, from_prompt},
+      {"the start", SideContext::kHint, kOneTool, "", from_prompt},
       {"what MAIN has written is not active",
-       SideContext::kPrompt,
+       SideContext::kHint,
        kOneTool,
        one + R"({"city": "Par)",
        {head + "\"days\":", head + "\"unit\":", second + "\"city\":", second + "\"days\":"}},
-      {"inside of MAIN's call, at whole tokens",
-       SideContext::kVerified,
-       kOneTool,
-       one + R"({"city": "Par)",
-       {one + R"(|{"days":)", one + R"(|{"unit":)", second + "\"city\":", second + "\"days\":"}},
       {"the second call",
-       SideContext::kPrompt,
+       SideContext::kHint,
        kOneTool,
        paris,
        {second + "\"city\":", second + "\"days\":", second + "\"unit\":", third + "\"city\":",
         third + "\"days\":"}},
-      {"behind MAIN's first call",
-       SideContext::kVerified,
-       kOneTool,
-       paris,
-       {paris + another + "\"city\":", paris + another + "\"days\":", paris + another + "\"unit\":",
-        paris + another + "\"city\":", paris + another + "\"days\":"}},
-      {"while MAIN goes on",
-       SideContext::kVerified,
-       kOneTool,
-       paris + R"(, {"name": "get_w)",
-       {paris + another + "\"city\":", paris + another + "\"days\":", paris + another + "\"unit\":",
-        paris + another + "\"city\":", paris + another + "\"days\":"}},
-      {"a token across the end of the call is not shared",
-       SideContext::kVerified,
-       kTwoTools,
-       noop + R"(, {"name")",
-       {noop.substr(0, noop.size() - 1) + "|}" + another.substr(1) + "\"city\":",
-        noop.substr(0, noop.size() - 1) + "|}" + another.substr(1) + "\"days\":",
-        noop.substr(0, noop.size() - 1) + "|}" + another.substr(1) + "\"unit\":",
-        noop.substr(0, noop.size() - 1) + "|}" + another.substr(1) + "\"city\":",
-        noop.substr(0, noop.size() - 1) + "|}" + another.substr(1) + "\"days\":"}},
       {"another tool came first",
-       SideContext::kPrompt,
+       SideContext::kHint,
        kTwoTools,
        noop.substr(0, noop.find(", \"arg")),
        {second + "\"city\":", second + "\"days\":"}},
-      {"the end", SideContext::kPrompt, kOneTool, paris + "]", {}},
-      {"prose", SideContext::kVerified, kOneTool, "I can't.", from_prompt},
+      {"the end", SideContext::kHint, kOneTool, paris + "]", {}},
+      {"a guess from the start", SideContext::kGuess, kOneTool, "",
+       Spine("", {head + city, head + days, head + unit, head + next_city, head + next_days})},
+      {"a guess inside of a value, whose slot is MAIN's", SideContext::kGuess, kOneTool,
+       one + R"({"city": "Par)",
+       Spine(one + R"({"city": "Par)",
+             {head + days, head + unit, head + next_city, head + next_days})},
+      {"a guess behind the first call", SideContext::kGuess, kOneTool, paris,
+       Spine(paris,
+             {again + city, again + days, again + unit, again + next_city, again + next_days})},
+      {"a guess in a name", SideContext::kGuess, kOneTool, paris + R"(, {"name": "get_w)",
+       Spine(paris + R"(, {"name": "get_w)",
+             {again + city, again + days, again + unit, again + next_city, again + next_days})},
+      {"no guess behind prose", SideContext::kGuess, kOneTool, "I can't.", {}},
+      {"no guess at the end", SideContext::kGuess, kOneTool, paris + "]", {}},
   });
   for (const Case& row : kCases) {
     SideBench bench(row.tools, {.context = row.context});
@@ -217,8 +222,7 @@ TEST(SideBranches, BeginForActiveFieldsInOrder) {
     for (const SideDraft& draft : bench.Propose()) {
       EXPECT_EQ(draft.branch, static_cast<int>(prefixes.size())) << row.label;
       EXPECT_TRUE(draft.begins) << row.label;
-      EXPECT_TRUE(row.context == SideContext::kVerified || draft.fork == bench.prompt())
-          << row.label;
+      EXPECT_TRUE(row.context == SideContext::kGuess || draft.fork == bench.prompt()) << row.label;
       prefixes.push_back(bench.Prefix(draft));
     }
     EXPECT_EQ(prefixes, row.prefixes) << row.label;
@@ -255,7 +259,7 @@ TEST(SideBranches, SpellingFollowsMain) {
     ASSERT_EQ(drafts.size(), 1u) << head;
     EXPECT_EQ(bench.Text(drafts[0].context), std::string(head) + "\"city\":");
   }
-  SideBench compact(kOneTool, {.context = SideContext::kVerified});
+  SideBench compact(kOneTool, {.context = SideContext::kGuess});
   compact.Main(R"({"tool_calls":[{"name":"get_weather","arguments":{"city":"Paris","days":3}})");
   EXPECT_EQ(compact.Text(compact.Propose()[0].context),
             R"(,{"name":"get_weather","arguments":{"city":)");
@@ -272,14 +276,14 @@ TEST(SideBranches, DraftsItsValueUpToTheBoundary) {
 }
 
 TEST(SideBranches, DraftsNoLongerThanItMay) {
-  SideBench bench(kOneTool, {.max_draft = 2});
+  SideBench bench(kOneTool, {.max_draft = 2, .context = SideContext::kHint});
   for (const SideDraft& draft : bench.Propose()) EXPECT_EQ(draft.draft.size(), 2u);
-  SideBench none(kOneTool, {.max_draft = 0});
+  SideBench none(kOneTool, {.max_draft = 0, .context = SideContext::kHint});
   for (const SideDraft& draft : none.Propose()) EXPECT_THAT(draft.draft, IsEmpty());
 }
 
 TEST(SideBranches, WhatNobodyCanGuessHasNoDraft) {
-  SideBench bench(kOneTool, {}, "Hello");
+  SideBench bench(kOneTool, kHinted, "Hello");
   const std::vector<SideDraft> drafts = bench.Propose();
   ASSERT_EQ(drafts.size(), 5u);
   EXPECT_THAT(drafts[1].draft, IsEmpty());  // days
@@ -344,7 +348,7 @@ TEST(SideBranches, Ends) {
       {"an end token behind a number", " 17", true, "0 city 17"},
   });
   for (const Case& row : kCases) {
-    SideBench bench(kOneTool, {.max_value = 9});
+    SideBench bench(kOneTool, {.max_value = 9, .context = SideContext::kHint});
     row.end_token ? bench.TargetEnds(0, row.target) : bench.Target(0, row.target);
     EXPECT_EQ(bench.Take(bench.Propose(1000, 1)).size() + bench.Finish().size(), 1u) << row.label;
     EXPECT_EQ(bench.Prepared(), row.prepared) << row.label;
@@ -456,7 +460,7 @@ TEST(SideBranches, NoMoreThanMayBegin) {
     SideBench bench;
     EXPECT_EQ(static_cast<int>(bench.Propose(1000, max_new).size()), max_new);
   }
-  SideBench bench(kOneTool, {.max_branches = 2});
+  SideBench bench(kOneTool, {.max_branches = 2, .context = SideContext::kHint});
   bench.Target(0, " \"Paris\"");
   EXPECT_THAT(Numbers(bench.Propose()), ElementsAre(0, 1));
   const std::vector<SideDraft> drafts = bench.Propose();
@@ -504,11 +508,10 @@ TEST(SideBranches, WhateverIsWritten) {
   int complete = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     KeyedDice dice(seed);
-    const SideOptions options{
-        .max_branches = 1 + dice.Roll(6),
-        .max_draft = dice.Roll(9),
-        .max_value = 1 + dice.Roll(20),
-        .context = dice.OneIn(2) ? SideContext::kPrompt : SideContext::kVerified};
+    const SideOptions options{.max_branches = 1 + dice.Roll(6),
+                              .max_draft = dice.Roll(9),
+                              .max_value = 1 + dice.Roll(20),
+                              .context = dice.OneIn(2) ? SideContext::kHint : SideContext::kGuess};
     SideBench bench(dice.Pick(std::array{kOneTool, kTwoTools, kWeatherTools}), options);
     bench.Main(dice.OneIn(4) ? "" : R"({"tool_calls": [)");
     std::vector<bool> ended;

@@ -1,7 +1,6 @@
 // The loop: draft, pack, one target forward, verdict, commit (paper, Algorithm 1).
 // Tested by tests/engine/engine_test.cc, engine_side_test.cc and agree_test.cc (scripted model) and
-// lossless_test.cc
-// (real model).
+// lossless_test.cc (real model).
 #pragma once
 
 #include <map>

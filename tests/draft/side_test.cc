@@ -361,7 +361,7 @@ TEST(SideBranches, PreparedHoldsWholeCharacters) {
   bench.Target(0, "\"S\xc3\xa3o\"");
   std::vector<std::string> seen;
   std::vector<SideDraft> drafts = bench.Propose(1000, 1);
-  while (!drafts.empty()) {
+  for (int round = 0; round < 20 && !drafts.empty(); ++round) {
     bench.Take(drafts);
     seen.push_back(bench.Prepared());
     drafts = bench.Propose(1000, 0);

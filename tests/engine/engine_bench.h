@@ -14,6 +14,7 @@
 #include "engine/drafters.h"
 #include "engine/engine.h"
 #include "engine/scenarios.h"
+#include "engine/schemafill.h"
 #include "json/json.h"
 #include "support/draft_inputs.h"
 
@@ -67,6 +68,17 @@ class EngineBench {
   Generation Run(const Scenario& scenario, const GenerateOptions& options) {
     return Checked(options, [&](const TraceSink& trace) {
       return engine_.Generate(scenario.request, options, trace);
+    });
+  }
+
+  // SchemaFill with options of its own, whatever rows cost.
+  Generation RunSchemaFill(const SchemaFillOptions& schemafill, const Scenario& scenario,
+                           const GenerateOptions& options) {
+    const auto make = [&](const DraftSources& sources, const Tokenizer& tokenizer) {
+      return MakeSchemaFill(schemafill, sources, tokenizer);
+    };
+    return Checked(options, [&](const TraceSink& trace) {
+      return engine_.GenerateWith(make, scenario.request, options, trace);
     });
   }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "engine/engine_bench.h"
 #include "support/keyed_dice.h"
@@ -112,10 +113,12 @@ TEST(EngineSideTest, WhereRowsPay) {
   }
 }
 
-// What MAIN could use in each round is what branches had behind the rounds before it.
+// What MAIN could use in each round is what branches had behind the rounds before it, and no branch
+// goes on behind the round in which its field was written or passed.
 void ExpectSnapshots(const std::vector<RoundTrace>& rounds) {
   using Key = std::pair<int, std::string>;  // group and field
   std::map<Key, PreparedValue> known;
+  std::set<Key> over;  // without a field: all of the group
   for (const RoundTrace& round : rounds) {
     for (const PreparedValue& value : round.proposal.prepared) {
       const bool same = std::ranges::any_of(known, [&](const auto& item) {
@@ -128,7 +131,17 @@ void ExpectSnapshots(const std::vector<RoundTrace>& rounds) {
     for (const PackedNode& node : round.proposal.pack.nodes)
       EXPECT_TRUE(node.kind != PieceKind::kPrepared || !round.proposal.prepared.empty());
     EXPECT_EQ(round.news.side.size(), round.proposal.side.size());
-    for (const SideView& view : round.news.side) known[{view.group, view.value.field}] = view.value;
+    for (const SideView& view : round.news.side) {
+      known[{view.group, view.value.field}] = view.value;
+      EXPECT_FALSE(over.contains({view.group, view.value.field})) << "round " << round.round;
+      EXPECT_FALSE(over.contains({view.group, ""})) << "round " << round.round;
+    }
+    for (const ScheduleEvent& event : round.news.events) {
+      const bool goes_on = event.transition == Transition::kBound ||
+                           event.transition == Transition::kRebound ||
+                           event.transition == Transition::kAdded;
+      if (!goes_on) over.insert({event.group, event.field});
+    }
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/utf8.h"
 #include "draft/encode.h"
-#include "draft/spine.h"
 #include "draft/values.h"
 #include "json/json.h"
 
@@ -54,6 +53,12 @@ bool EndsAtBracket(const Literal& value) {
   return value.complete() && (last == '"' || last == ']' || last == '}');
 }
 
+// Whether calls may still come: not in prose, nor in what no format explains.
+bool MayHoldCalls(const Answer& answer) {
+  const bool blank = answer.text().find_first_not_of(" \t\r\n") == std::string::npos;
+  return blank || (answer.place() != Place::kProse && answer.place() != Place::kElsewhere);
+}
+
 int CommonPrefix(const std::vector<Token>& a, const std::vector<Token>& b) {
   return static_cast<int>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
@@ -61,9 +66,8 @@ int CommonPrefix(const std::vector<Token>& a, const std::vector<Token>& b) {
 }  // namespace
 
 bool SideBranches::Has(const ActiveField& slot) const {
-  return std::any_of(branches_.begin(), branches_.end(), [&](const Branch& branch) {
-    return branch.slot.group == slot.group && branch.slot.field == slot.field;
-  });
+  return std::any_of(branches_.begin(), branches_.end(),
+                     [&](const Branch& branch) { return branch.slot == slot; });
 }
 
 SideBranches::Branch SideBranches::BeginBehindHint(const MainState& main, const Schedule& schedule,
@@ -85,7 +89,21 @@ SideBranches::Branch SideBranches::BeginBehindHint(const MainState& main, const 
   return branch;
 }
 
-// Branches for the active fields that have none.
+SideBranches::Branch SideBranches::BeginBehindGuess(const MainState& main, const Spine& spine,
+                                                    const SpineMark& mark) const {
+  const std::string text = spine.text.substr(0, mark.end);
+  Branch branch;
+  branch.slot = mark.slot;
+  branch.fork = static_cast<int>(main.tokens.size());
+  branch.answer = *main.answer;
+  branch.answer.Feed(text);
+  branch.tokens = EncodeBehind(tokenizer_, main.tokens, text);
+  branch.prefix = branch.tokens.size();
+  return branch;
+}
+
+// Branches for the active fields that have none. Slots that no guess leads to, because a value in
+// front of them can't be guessed, stand behind the hint.
 std::vector<SideBranches::Branch> SideBranches::Begin(
     const MainState& main, const Schedule& schedule,
     std::span<const PreparedValue> prepared) const {
@@ -94,23 +112,19 @@ std::vector<SideBranches::Branch> SideBranches::Begin(
     if (!Has(slot)) wanted.push_back(slot);
   }
   std::vector<Branch> begun;
-  if (wanted.empty()) return begun;
-  if (options_.context == SideContext::kHint) {
-    for (const ActiveField& slot : wanted) begun.push_back(BeginBehindHint(main, schedule, slot));
-    return begun;
+  if (wanted.empty() || !MayHoldCalls(*main.answer)) return begun;
+  Spine spine;
+  if (options_.context == SideContext::kGuess) {
+    DraftSources sources = sources_;
+    sources.prepared = prepared;
+    spine = GuessSpine(sources, *main.answer, schedule, wanted);
   }
-  DraftSources sources = sources_;
-  sources.prepared = prepared;
-  const Spine spine = GuessSpine(sources, *main.answer, schedule, wanted);
-  for (const SpineMark& mark : spine.marks) {
-    const std::string text = spine.text.substr(0, mark.end);
-    Branch& branch = begun.emplace_back();
-    branch.slot = mark.slot;
-    branch.fork = static_cast<int>(main.tokens.size());
-    branch.answer = *main.answer;
-    branch.answer.Feed(text);
-    branch.tokens = EncodeBehind(tokenizer_, main.tokens, text);
-    branch.prefix = branch.tokens.size();
+  for (const SpineMark& mark : spine.marks) begun.push_back(BeginBehindGuess(main, spine, mark));
+  for (const ActiveField& slot : wanted) {
+    if (std::none_of(spine.marks.begin(), spine.marks.end(),
+                     [&](const SpineMark& mark) { return mark.slot == slot; })) {
+      begun.push_back(BeginBehindHint(main, schedule, slot));
+    }
   }
   return begun;
 }
@@ -179,7 +193,8 @@ std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedu
     // Branches that begin together share their first rows.
     int shared = 0;
     for (const SideDraft& other : drafts) {
-      if (other.begins) shared = std::max(shared, CommonPrefix(other.context, branch.tokens));
+      if (!other.begins || other.fork != branch.fork) continue;
+      shared = std::max(shared, CommonPrefix(other.context, branch.tokens));
     }
     branches_.push_back(std::move(branch));
     if (ask(static_cast<int>(branches_.size()) - 1, shared)) continue;

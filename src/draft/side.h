@@ -14,6 +14,7 @@
 #include "catalog/answer.h"
 #include "draft/literal.h"
 #include "draft/pieces.h"
+#include "draft/spine.h"
 #include "model/tokenizer.h"
 #include "plan/schedule.h"
 
@@ -39,7 +40,7 @@ struct SideVerdict {
 enum class SideContext {
   kHint,   // the prompt, the call-position hint for any call but the first, the tool's header: the
            // paper's
-  kGuess,  // what MAIN has verified, and a guess of what lies between
+  kGuess,  // what MAIN has verified, and a guess of what lies between, where there is one
 };
 
 struct SideOptions {
@@ -101,6 +102,7 @@ class SideBranches {
 
   std::vector<Branch> Begin(const MainState& main, const Schedule& schedule,
                             std::span<const PreparedValue> prepared) const;
+  Branch BeginBehindGuess(const MainState& main, const Spine& spine, const SpineMark& mark) const;
   Branch BeginBehindHint(const MainState& main, const Schedule& schedule,
                          const ActiveField& slot) const;
   std::vector<Token> Draft(const Branch& branch, size_t reached) const;

@@ -46,9 +46,8 @@ class Walker {
   }
 
   bool Marked(const ActiveField& slot) const {
-    return std::any_of(spine_.marks.begin(), spine_.marks.end(), [&](const SpineMark& mark) {
-      return mark.slot.group == slot.group && mark.slot.field == slot.field;
-    });
+    return std::any_of(spine_.marks.begin(), spine_.marks.end(),
+                       [&](const SpineMark& mark) { return mark.slot == slot; });
   }
 
   // The likeliest piece, but where the text decides which slot comes, the one that leads to those

@@ -76,6 +76,7 @@ struct ScheduleEvent {
 struct ActiveField {
   int group = 0;  // index in Schedule::groups()
   int field = 0;  // index in its fields
+  friend bool operator==(const ActiveField&, const ActiveField&) = default;
 };
 
 // One for a request. The catalog and the forecast must outlive it.

@@ -99,12 +99,12 @@ TEST_P(AgreeTest, EveryStage) {
       EXPECT_TRUE(spec.stage != Stage::kB || got.stats.side_rows == 0);
       side_rows += got.stats.side_rows;
     }
-    // Branches that continue what MAIN has written, and few or short ones.
+    // Few or short branches, behind either prefix.
     KeyedDice dice(seed);
     const SideOptions branches{.max_branches = 1 + dice.Roll(8),
                                .max_draft = dice.Roll(9),
                                .max_value = 1 + dice.Roll(48),
-                               .context = SideContext::kVerified};
+                               .context = dice.OneIn(2) ? SideContext::kHint : SideContext::kGuess};
     GenerateOptions options = Options(Method::kAr, 1 + dice.Roll(40), temperature, seed);
     options.hybrid_prefill = dice.OneIn(2);
     ExpectSame(drafted.RunSchemaFill({.across_calls = dice.OneIn(2), .branches = branches},

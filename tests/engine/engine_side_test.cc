@@ -43,9 +43,11 @@ GenerateOptions Paper(MethodSpec method, int max_nodes = 32) {
 }
 
 constexpr MethodSpec kStageB{Method::kSchemaFill, Stage::kB};
-constexpr MethodSpec kStageC{Method::kSchemaFill, Stage::kC};
-constexpr MethodSpec kStageD{Method::kSchemaFill, Stage::kD};
-constexpr MethodSpec kLying{Method::kSchemaFill, Stage::kD, Fault::kLyingSides};
+// With the paper's prefixes: EngineBench::ScriptSides knows what the target says behind those.
+constexpr MethodSpec kStageC{Method::kSchemaFill, Stage::kC, Fault::kNone, SideContext::kHint};
+constexpr MethodSpec kStageD{Method::kSchemaFill, Stage::kD, Fault::kNone, SideContext::kHint};
+constexpr MethodSpec kLying{Method::kSchemaFill, Stage::kD, Fault::kLyingSides, SideContext::kHint};
+constexpr MethodSpec kGuessing{Method::kSchemaFill};
 
 // Fails when SIDE branches or the packing of what they have is broken.
 TEST(EngineSideTest, WhatIsPreparedSavesForwards) {
@@ -55,11 +57,12 @@ TEST(EngineSideTest, WhatIsPreparedSavesForwards) {
   bench.ScriptSides(scenario);
   const Generation plain = bench.Run(scenario, Options(Method::kAr));
   ASSERT_EQ(plain.text, scenario.text);
-  std::map<std::string_view, GenerateStats> stats;
-  for (const MethodSpec& spec : {kStageB, kStageC, kStageD, kLying}) {
+  std::map<char, GenerateStats> stats;
+  for (const auto& [name, spec] : {std::pair('b', kStageB), std::pair('c', kStageC),
+                                   std::pair('d', kStageD), std::pair('l', kLying)}) {
     const Generation got = bench.Run(scenario, Paper(spec));
     ExpectSame(got, plain);
-    stats[Name(spec)] = got.stats;
+    stats[name] = got.stats;
     int prepared = 0;  // accepted nodes that came from a branch
     for (const RoundTrace& round : bench.rounds()) {
       for (const int node : round.verdict.path) {
@@ -67,14 +70,14 @@ TEST(EngineSideTest, WhatIsPreparedSavesForwards) {
         prepared += kind == PieceKind::kPrepared ? 1 : 0;
       }
     }
-    EXPECT_EQ(prepared > 5, spec == kStageC || spec == kStageD) << Name(spec);
+    EXPECT_EQ(prepared > 5, name == 'c' || name == 'd') << name;
   }
-  EXPECT_LT(stats["schemafill-c"].forwards, stats["schemafill-b"].forwards);
-  EXPECT_LE(stats["schemafill"].forwards, stats["schemafill-c"].forwards);
-  EXPECT_GT(stats["schemafill-lying"].forwards, stats["schemafill"].forwards);
-  EXPECT_EQ(stats["schemafill-b"].side_rows, 0);
-  EXPECT_GT(stats["schemafill-c"].side_rows, 20);
-  EXPECT_GT(stats["schemafill"].kept_bytes, stats["schemafill-b"].kept_bytes);
+  EXPECT_LT(stats['c'].forwards, stats['b'].forwards);
+  EXPECT_LE(stats['d'].forwards, stats['c'].forwards);
+  EXPECT_GT(stats['l'].forwards, stats['d'].forwards);
+  EXPECT_EQ(stats['b'].side_rows, 0);
+  EXPECT_GT(stats['c'].side_rows, 20);
+  EXPECT_GT(stats['d'].kept_bytes, stats['b'].kept_bytes);
 }
 
 TEST(EngineSideTest, WhereRowsPay) {
@@ -236,7 +239,7 @@ TEST(EngineSideTest, CasesList) {
     const Generation want = bench.Run(scenario, Options(Method::kAr));
     EXPECT_EQ(Calls(want), row.calls);
     EXPECT_EQ(Name(want.stop), "closed");
-    for (const MethodSpec& spec : {kStageC, kStageD, kLying}) {
+    for (const MethodSpec& spec : {kStageC, kStageD, kLying, kGuessing}) {
       for (const int width : {1, 4, 12, 32}) {
         const Generation got = bench.Run(scenario, Paper(spec, width));
         ExpectSame(got, want);
@@ -386,7 +389,10 @@ TEST(EngineSideTest, AnyRequest) {
       options.max_tokens = 40 + dice.Roll(60);
       options.max_side_rows = dice.OneIn(2) ? 160 : 10 + dice.Roll(60);
       const Generation want = plain.Run(scenario, options);
-      options.method = dice.OneIn(4) ? kLying : dice.OneIn(2) ? kStageC : kStageD;
+      options.method = dice.OneIn(4)   ? kLying
+                       : dice.OneIn(2) ? kStageC
+                       : dice.OneIn(2) ? kStageD
+                                       : kGuessing;
       SCOPED_TRACE(fmt::format("{}, {}\n{}", scenario.label, Name(options.method), scenario.text));
       const Generation got = drafted.Run(scenario, options);
       ExpectSame(got, want);
@@ -402,7 +408,7 @@ TEST(EngineSideTest, AnyRequest) {
     }
   }
   EXPECT_GT(side_rows, 50'000);
-  EXPECT_GT(prepared, 1000);
+  EXPECT_GT(prepared, 700);
 }
 
 }  // namespace

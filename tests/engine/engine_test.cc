@@ -294,6 +294,7 @@ TEST(EngineTest, Names) {
       {"schemafill", Method::kSchemaFill},
       {"schemafill-b", {Method::kSchemaFill, Stage::kB}},
       {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
+      {"schemafill-hint", {Method::kSchemaFill, Stage::kD, Fault::kNone, SideContext::kHint}},
       {"schemafill-lying", {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}},
   };
   for (const auto& [name, spec] : kMethods) {
@@ -303,7 +304,7 @@ TEST(EngineTest, Names) {
   }
   EXPECT_EQ(ParseMethod("magic").error().message,
             "unknown method 'magic'; this build has: ar, schemafill, schemafill-b, schemafill-c, "
-            "schemafill-lying");
+            "schemafill-hint, schemafill-lying");
   EXPECT_TRUE(ParsePreset("auto").ok() && ParsePreset("paper").ok());
   EXPECT_EQ(ParsePreset("slow").error().message, "unknown preset 'slow'; there are: auto, paper");
 }

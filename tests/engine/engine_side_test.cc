@@ -80,6 +80,37 @@ TEST(EngineSideTest, WhatIsPreparedSavesForwards) {
   EXPECT_GT(stats['d'].kept_bytes, stats['b'].kept_bytes);
 }
 
+// Whether a tree of these rounds goes on from the call that it starts in to the next one.
+bool PacksAcrossCalls(const std::vector<RoundTrace>& rounds, const Tokenizer& tokenizer) {
+  Answer answer;
+  for (const RoundTrace& round : rounds) {
+    const bool in_call = answer.place() == Place::kCall || answer.place() == Place::kArguments;
+    const size_t last_call = answer.calls().size() + (in_call ? 0 : 1);
+    std::vector<Answer> paths;  // the answer behind each node
+    for (const PackedNode& node : round.proposal.pack.nodes) {
+      const int parent = node.node.parent;
+      paths.push_back(parent < 0 ? answer : paths[static_cast<size_t>(parent)]);
+      paths.back().Feed(tokenizer.Piece(node.node.token));
+      if (paths.back().calls().size() > last_call) return true;
+    }
+    answer.Feed(tokenizer.Decode(round.committed));
+  }
+  return false;
+}
+
+TEST(EngineSideTest, OnlyStageDPacksAcrossCalls) {
+  for (const Scenario& scenario : {Weather(), Unguessable()}) {
+    EngineBench bench;
+    bench.Script(scenario);
+    bench.ScriptSides(scenario);
+    for (const MethodSpec& spec : {kStageB, kStageC, kStageD}) {
+      bench.Run(scenario, Paper(spec));
+      EXPECT_EQ(PacksAcrossCalls(bench.rounds(), bench.model().tokenizer()), spec == kStageD)
+          << Name(spec);
+    }
+  }
+}
+
 TEST(EngineSideTest, WhereRowsPay) {
   const struct {
     std::string_view label;

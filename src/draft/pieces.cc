@@ -420,11 +420,12 @@ class Automaton {
     return json.front() == '"' || json.front() == '[' || json.front() == '{';
   }
 
-  // What a SIDE branch has for argument `field` of this call; null: nothing.
-  const PreparedValue* PreparedFor(std::string_view field) const {
+  // What a SIDE branch has for the argument of this call whose key is written `key`; null: nothing.
+  const PreparedValue* PreparedFor(std::string_view key) const {
     const int tool = sources_.catalog->Find(answer_.calls().back().name);
     for (const PreparedValue& value : sources_.prepared) {
-      if (value.call == answer_.current_call() && value.tool == tool && value.field == field)
+      if (value.call == answer_.current_call() && value.tool == tool &&
+          EscapeJson(value.field) == key)
         return &value;
     }
     return nullptr;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "draft/values.h"
+#include "json/json.h"
 
 namespace schemafill {
 namespace {
@@ -98,11 +99,12 @@ class Walker {
     Mark(answer_.argument_path());
   }
 
-  void Mark(const std::string& field) {
+  // `key` as it is written.
+  void Mark(const std::string& key) {
     for (const ActiveField& slot : wanted_) {
       const ScheduledGroup& group = schedule_.groups()[static_cast<size_t>(slot.group)];
       if (group.call != answer_.current_call() || Marked(slot) ||
-          group.fields[static_cast<size_t>(slot.field)].name != field) {
+          EscapeJson(group.fields[static_cast<size_t>(slot.field)].name) != key) {
         continue;
       }
       spine_.marks.push_back({slot, spine_.text.size()});

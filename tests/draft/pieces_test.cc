@@ -213,6 +213,15 @@ TEST(NextPieces, WhatIsPreparedGoesFirst) {
 }
 
 // The pieces are those without it.
+TEST(NextPieces, WhatIsPreparedIsFoundByItsKeyAsWritten) {
+  const DraftInputs inputs(
+      R"([{"name": "f", "parameters": {"properties": {"q\"x": {"type": "integer"}}}}])", "Call f.");
+  const std::vector<Piece> pieces = PiecesWith(
+      inputs, Ready(0, "q\"x", "7"), R"({"tool_calls": [{"name": "f", "arguments": {"q\"x":)");
+  ASSERT_FALSE(pieces.empty());
+  EXPECT_EQ(pieces[0].text, " 7");
+}
+
 TEST(NextPieces, WhatIsPreparedForAnotherPlaceIsNotUsed) {
   struct Case {
     std::string_view label;

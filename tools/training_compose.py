@@ -1,0 +1,308 @@
+"""Requests for several calls, composed of requests for one. Part of training_data.py.
+
+An example is made of portions: pieces of a request, each with the calls that it asks for. Its kind says how:
+
+    repeat       several requests for one tool, of different records or variants of one
+    enumeration  one sentence that asks for several values ("for Paris, London and Rome"), a call each
+    follow_up    a request and short ones behind it ("Also for Rome.")
+    mixed        requests for different tools
+    blend        requests for different tools, one of them repeated, with an enumeration or followed up
+"""
+
+import json
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+import training_variants as variants
+
+# The system turn and the chat template's words: BuildTurns in src/catalog/prompt.cc.
+PROMPT_FRAME = 200
+TRIES = 30  # to compose one example, before it is given up
+LONGEST_PORTION = 600
+KINDS = {"repeat": 25, "enumeration": 14, "follow_up": 11, "mixed": 32, "blend": 18}
+CALLS = {2: 34, 3: 30, 4: 22, 5: 8, 6: 6}
+
+
+def example(example_id, messages, tools, calls):
+    return {
+        "id": example_id,
+        "messages": messages,
+        "tools": [{"type": "function", "function": tool} for tool in tools],
+        "answer": answer(calls),
+        "chars": length(messages, tools, calls),
+    }
+
+
+def answer(calls):
+    return json.dumps({"tool_calls": [{"name": tool["name"], "arguments": arguments} for tool, arguments in calls]},
+                      ensure_ascii=False)
+
+
+def rendered(tool):
+    return json.dumps(tool, ensure_ascii=False)
+
+
+def length(messages, tools, calls):
+    """Characters of prompt and answer together."""
+    prompt = sum(len(message["content"]) for message in messages) + sum(len(rendered(tool)) + 1 for tool in tools)
+    return PROMPT_FRAME + prompt + len(answer(calls))
+
+
+@dataclass
+class Portion:
+    text: str
+    tool: dict
+    arguments: list  # one for each call
+    record: object
+
+
+# ------------------------------------------------------------------------------------------------------------ joining
+
+# First words that a sentence has as well when it goes on with a small letter.
+STARTERS = set("find can help what calculate could get what's how search who give provide retrieve book predict check"
+               " generate fetch set convert please run when list play create analyze perform order do would delete sort"
+               " make are solve identify estimate look tell change determine is".split())
+GREETING = re.compile(r"^(hi|hey|hello)( there)?[,.!]\s+", re.IGNORECASE)
+LEADS = ["", "", "", "Please do the following:\n", "I need a few things:\n", "Do these:\n", "Several things:\n"]
+BETWEEN = ["Also, ", "Also, ", "Then ", "Then, ", "And ", "Next, ", "After that, ", "Additionally, ", "Besides, ",
+           "I also need this: ", "One more thing: ", "Another one: ", "Furthermore, "]
+
+
+def opened_small(text):
+    """The text as it goes on behind "Also, "."""
+    first = text.split(maxsplit=1)[0] if text.split() else ""
+    return text[0].lower() + text[1:] if first.lower().strip(",") in STARTERS else text
+
+
+def may_lose_end(portion):
+    """Whether the last character is punctuation and no part of a value."""
+    if portion.text[-1] not in ".?!":
+        return False
+    found = [v for arguments in portion.arguments for _, v, _ in variants.leaves(arguments, {})]
+    return not any(isinstance(v, str) and v and portion.text.endswith(v) for v in found)
+
+
+def ended(portion):
+    return portion.text if portion.text[-1] in ".?!。？！" else portion.text + "."
+
+
+def unended(portion):
+    return portion.text[:-1] if may_lose_end(portion) else portion.text
+
+
+def join(portions, rng):
+    """One request that holds the portions in their order."""
+    if len(portions) == 1:
+        return portions[0].text
+    for portion in portions:
+        portion.text = portion.text.strip()
+    for portion in portions[1:]:
+        portion.text = GREETING.sub("", portion.text)
+    foreign = not all(portion.text.isascii() for portion in portions)
+    style = rng.choice(["lines", "numbers", "bullets", "sentences"] if foreign else
+                       ["lines", "numbers", "bullets", "ordinals", "sentences", "sentences",
+                        "words", "words", "words", "words", "and", "and", "and"])
+    if style == "lines":
+        return rng.choice(["\n", "\n\n"]).join(portion.text for portion in portions)
+    if style == "numbers":
+        mark = rng.choice(["{}. ", "{}) ", "({}) "])
+        separator = rng.choice(["\n", "\n", " "])
+        items = [mark.format(n) + portion.text for n, portion in enumerate(portions, 1)]
+        return rng.choice(LEADS) + separator.join(items)
+    if style == "bullets":
+        return rng.choice(LEADS[3:]) + "\n".join("- " + portion.text for portion in portions)
+    if style == "sentences":
+        return " ".join(ended(portion) for portion in portions)
+    if style == "ordinals":
+        names = ["First, ", "Second, ", "Third, ", "Fourth, ", "Fifth, ", "Sixth, "]
+        return " ".join(name + opened_small(ended(portion)) for name, portion in zip(names, portions))
+    if style == "and":
+        text = unended(portions[0])
+        for at, portion in enumerate(portions[1:], 2):
+            last = at == len(portions)
+            word = rng.choice([", and ", " and ", ", and also ", " and then ", "; "] if last else ["; ", ", then ", ", "])
+            text += word + opened_small(ended(portion) if last else unended(portion))
+        return text
+    text = ended(portions[0])
+    for at, portion in enumerate(portions[1:], 2):
+        words = BETWEEN + (["Finally, ", "Lastly, "] if at == len(portions) else [])
+        text += rng.choice([" ", " ", " ", "\n"]) + rng.choice(words) + opened_small(ended(portion))
+    return text
+
+
+# ---------------------------------------------------------------------------------------------------------- composing
+
+# Words of tool names that say nothing of what a tool is about.
+COMMON_WORDS = set("get find calculate search fetch retrieve api data info information details by of the for and a to in"
+                   " create set list check compute analyze new request query".split())
+
+
+def subject(tool):
+    """What the tool's name is about, so that two tools for one thing don't meet in an example."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", tool["name"])
+    return {word.lower().rstrip("s") for word in words} - COMMON_WORDS
+
+
+@dataclass(eq=False)
+class Offer:
+    """What is asked of a tool again and again."""
+    tool: dict
+    text: str
+    subject: set
+
+    @property
+    def name(self):
+        return self.tool["name"]
+
+
+class Composer:
+    def __init__(self, records, rng, max_chars, is_forbidden):
+        self.rng, self.max_chars, self.is_forbidden = rng, max_chars, is_forbidden
+        self.given_up = Counter()
+        fit = [r for r in records if len(r.messages) == 1 and 10 <= len(r.text) <= LONGEST_PORTION]
+        self.slots = {r.id: variants.find_slots(r) for r in fit}
+        self.pools = variants.Pools([slot for r in fit for slot in self.slots[r.id]])
+        self.offers = {id(tool): Offer(tool, rendered(tool), subject(tool)) for r in records for tool in r.tools}
+        by_tool = defaultdict(list)
+        for record in fit:
+            by_tool[self.offer(record.tool).text].append(record)
+        self.sizes = {r.id: len(self.offer(r.tool).text) + len(r.text) + len(answer([(r.tool, r.arguments)]))
+                      for r in fit}
+        # Every tool is as likely, however many records ask for it.
+        self.by_tool = list(by_tool.values())
+        self.with_slots = [[r for r in rs if self.slots[r.id]] for rs in self.by_tool]
+        self.with_slots = [rs for rs in self.with_slots if rs]
+        self.distinct = list({offer.text: offer for offer in self.offers.values()}.values())
+
+    def offer(self, tool):
+        return self.offers[id(tool)]
+
+    def examples(self, count):
+        made = []
+        if not self.by_tool:
+            return made
+        for number in range(count):
+            kind, = self.rng.choices(list(KINDS), KINDS.values())
+            calls, = self.rng.choices(list(CALLS), CALLS.values())
+            for attempt in range(TRIES):
+                calls -= attempt % 8 == 7 and calls > 2  # so many may not fit
+                composed = self.compose(kind, calls)
+                if composed is not None:
+                    text, tools, called, records = composed
+                    made.append(example(f"{kind}-{number}:{'+'.join(records)}",
+                                        [{"role": "user", "content": text}], tools, called))
+                    break
+            else:
+                self.given_up[kind] += 1
+        return made
+
+    def compose(self, kind, calls):
+        """(text, tools, [(tool, arguments)], record ids, one a call), or None."""
+        portions = self.portions(kind, calls)
+        if portions is None:
+            return None
+        called = [(portion.tool, arguments) for portion in portions for arguments in portion.arguments]
+        if len({json.dumps([tool["name"], arguments]) for tool, arguments in called}) < len(called):
+            return None
+        records = [portion.record.id for portion in portions for _ in portion.arguments]
+        own_tools = [tool for portion in portions for tool in portion.record.tools]
+        text = join(portions, self.rng)
+        tools = self.with_distractors(text, called, own_tools)
+        return tools and (text, tools, called, records)
+
+    def portions(self, kind, calls):
+        if kind == "mixed":
+            return self.of_different_tools(calls)
+        if kind != "blend":
+            return self.of_one_tool(kind, calls)
+        if calls == 2:
+            calls = 3
+        repeated = self.rng.randint(2, calls - 1)
+        one = self.of_one_tool(self.rng.choice(["repeat", "enumeration", "follow_up"]), repeated)
+        others = one and self.of_different_tools(calls - repeated, [one[0].tool])
+        if not others:
+            return None
+        portions = one + others
+        self.rng.shuffle(portions)
+        return portions
+
+    def of_one_tool(self, kind, calls):
+        if kind == "repeat":
+            return self.repeated(calls)
+        records = self.rng.choice(self.with_slots) if self.with_slots else None
+        if records is None:
+            return None
+        record = self.rng.choice(records)
+        make = variants.enumeration if kind == "enumeration" else variants.follow_up
+        made = make(record, self.slots[record.id], self.pools, self.rng, calls)
+        if made is None or self.is_forbidden(made[0]):
+            return None
+        return [Portion(made[0], record.tool, made[1], record)]
+
+    def repeated(self, calls):
+        """Portions of one call each for one tool: records first, then variants of them."""
+        records = self.rng.choice(self.by_tool)
+        chosen = self.rng.sample(records, min(calls, len(records)))
+        if len(records) > 1 and self.rng.random() < 0.4:
+            chosen = chosen[:self.rng.randint(1, len(chosen))]
+        portions = [self.plain(record) for record in chosen]
+        while len(portions) < calls:
+            portion = self.varied(self.rng.choice(records))
+            if portion is None:
+                return None
+            portions.append(portion)
+        if any(portion is None for portion in portions):
+            return None
+        self.rng.shuffle(portions)
+        return portions
+
+    def plain(self, record):
+        """A record as it is, or now and then a variant of it."""
+        changed = self.varied(record) if self.rng.random() < 0.3 else None
+        return changed or Portion(record.text, record.tool, [record.arguments], record)
+
+    def varied(self, record):
+        slots = self.slots[record.id]
+        made = slots and variants.variant(record, slots, self.pools, self.rng)
+        if not made or self.is_forbidden(made[0]):
+            return None
+        return Portion(made[0], record.tool, [made[1]], record)
+
+    def of_different_tools(self, calls, taken=()):
+        """Portions of one call each, no two for one subject nor for that of the tools `taken`."""
+        portions, room = [], self.max_chars - PROMPT_FRAME
+        subjects = set().union(*(self.offer(tool).subject for tool in taken))
+        names = {tool["name"] for tool in taken}
+        for _ in range(12 * calls):
+            record = self.rng.choice(self.rng.choice(self.by_tool))
+            offer, size = self.offer(record.tool), self.sizes[record.id]
+            if offer.name in names or offer.subject & subjects or size > room:
+                continue
+            portions.append(self.plain(record))
+            if len(portions) == calls:
+                return portions
+            names.add(offer.name)
+            subjects |= offer.subject
+            room -= size
+        return None
+
+    def with_distractors(self, text, called, own_tools):
+        """The tools of an example in random order, or None where it is too long."""
+        offers = list({self.offer(tool).text: self.offer(tool) for tool, _ in called}.values())
+        room = self.max_chars - length([{"role": "user", "content": text}], [o.tool for o in offers], called)
+        names, about = {o.name for o in offers}, set().union(*(o.subject for o in offers))
+        if len(names) < len(offers) or room < 0:
+            return None
+        candidates = self.rng.sample(self.distinct, min(8, len(self.distinct)))
+        candidates = [offer for offer in candidates if not offer.subject & about]
+        if len(offers) == 1 and self.rng.random() < 0.5:
+            candidates = [self.offer(tool) for tool in own_tools] + candidates  # the record's own, near misses
+        wanted = len(offers) + self.rng.choice([0, 0, 0, 1, 2, 3])
+        for offer in candidates:
+            if len(offers) < wanted and offer.name not in names and len(offer.text) < room:
+                offers.append(offer)
+                names.add(offer.name)
+                room -= len(offer.text) + 1
+        self.rng.shuffle(offers)
+        return [offer.tool for offer in offers]

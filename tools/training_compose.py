@@ -30,7 +30,7 @@ def example(example_id, messages, tools, calls):
         "messages": messages,
         "tools": [{"type": "function", "function": tool} for tool in tools],
         "answer": answer(calls),
-        "chars": length(messages, tools, calls),
+        "weight": length(messages, tools, calls),
     }
 
 
@@ -43,10 +43,17 @@ def rendered(tool):
     return json.dumps(tool, ensure_ascii=False)
 
 
+def weight(text):
+    """Characters, as many as stand for a token: the tokenizer takes digits one by one and other scripts in bytes."""
+    digits = sum(map(text.count, "0123456789"))
+    foreign = 0 if text.isascii() else sum(not character.isascii() for character in text)
+    return len(text) + 5 * digits + 8 * foreign
+
+
 def length(messages, tools, calls):
-    """Characters of prompt and answer together."""
-    prompt = sum(len(message["content"]) for message in messages) + sum(len(rendered(tool)) + 1 for tool in tools)
-    return PROMPT_FRAME + prompt + len(answer(calls))
+    """Weight of prompt and answer together; 3.8 are about a token."""
+    prompt = sum(weight(message["content"]) for message in messages) + sum(weight(rendered(tool)) for tool in tools)
+    return PROMPT_FRAME + prompt + weight(answer(calls))
 
 
 @dataclass
@@ -121,8 +128,8 @@ def join(portions, rng):
         text = unended(portions[0])
         for at, portion in enumerate(portions[1:], 2):
             last = at == len(portions)
-            word = rng.choice([", and ", " and ", ", and also ", " and then ", "; "] if last else ["; ", ", then ", ", "])
-            text += word + opened_small(ended(portion) if last else unended(portion))
+            words = [", and ", " and ", ", and also ", " and then ", "; "] if last else ["; ", ", then ", ", "]
+            text += rng.choice(words) + opened_small(ended(portion) if last else unended(portion))
         return text
     text = ended(portions[0])
     for at, portion in enumerate(portions[1:], 2):
@@ -134,8 +141,8 @@ def join(portions, rng):
 # ---------------------------------------------------------------------------------------------------------- composing
 
 # Words of tool names that say nothing of what a tool is about.
-COMMON_WORDS = set("get find calculate search fetch retrieve api data info information details by of the for and a to in"
-                   " create set list check compute analyze new request query".split())
+COMMON_WORDS = set("get find calculate search fetch retrieve api data info information details by of the for and a to"
+                   " in create set list check compute analyze new request query".split())
 
 
 def subject(tool):
@@ -149,6 +156,7 @@ class Offer:
     """What is asked of a tool again and again."""
     tool: dict
     text: str
+    weight: int
     subject: set
 
     @property
@@ -163,11 +171,12 @@ class Composer:
         fit = [r for r in records if len(r.messages) == 1 and 10 <= len(r.text) <= LONGEST_PORTION]
         self.slots = {r.id: variants.find_slots(r) for r in fit}
         self.pools = variants.Pools([slot for r in fit for slot in self.slots[r.id]])
-        self.offers = {id(tool): Offer(tool, rendered(tool), subject(tool)) for r in records for tool in r.tools}
+        self.offers = {id(tool): Offer(tool, rendered(tool), weight(rendered(tool)), subject(tool))
+                       for r in records for tool in r.tools}
         by_tool = defaultdict(list)
         for record in fit:
             by_tool[self.offer(record.tool).text].append(record)
-        self.sizes = {r.id: len(self.offer(r.tool).text) + len(r.text) + len(answer([(r.tool, r.arguments)]))
+        self.sizes = {r.id: self.offer(r.tool).weight + weight(r.text) + weight(answer([(r.tool, r.arguments)]))
                       for r in fit}
         # Every tool is as likely, however many records ask for it.
         self.by_tool = list(by_tool.values())
@@ -300,9 +309,9 @@ class Composer:
             candidates = [self.offer(tool) for tool in own_tools] + candidates  # the record's own, near misses
         wanted = len(offers) + self.rng.choice([0, 0, 0, 1, 2, 3])
         for offer in candidates:
-            if len(offers) < wanted and offer.name not in names and len(offer.text) < room:
+            if len(offers) < wanted and offer.name not in names and offer.weight <= room:
                 offers.append(offer)
                 names.add(offer.name)
-                room -= len(offer.text) + 1
+                room -= offer.weight
         self.rng.shuffle(offers)
         return [offer.tool for offer in offers]

@@ -5,13 +5,13 @@
 
 Reads BFCL's six single-call files with their answers and writes OUT/train.jsonl and OUT/dev.jsonl, an example a line:
 
-    {"id": "repeat-17:live_simple_3+live_simple_9", "messages": [...], "tools": [...], "answer": "{\\"tool_calls\\": ..."}
+    {"id": "repeat-17:live_simple_3+live_simple_9", "messages": [...], "tools": [...], "answer": "..."}
 
-`messages` and `tools` are an OpenAI body, `answer` is the exact text to learn. The part of the id behind the colon names
-the records that the calls come from, one a call. Same arguments, same bytes; no network. Standard library only.
+`messages` and `tools` are an OpenAI body, `answer` is the exact text to learn. The part of the id behind the colon
+names the records that the calls come from, one a call. Same arguments, same bytes; no network. Standard library only.
 
-BFCL's files with several calls a request are test data and are never opened (CONTRIBUTING.md, rule 6). Left out as well:
-the 650 requests of single650 and any record that asks the same. Records are divided into train and dev before anything
+BFCL's files with several calls a request are test data and are never opened (CONTRIBUTING.md, rule 6). Left out as
+well: the 650 requests of single650 and any record that asks the same. Records are divided into train and dev before anything
 is composed of them, those that ask the same together. training_compose.py makes the examples of several calls.
 """
 
@@ -291,8 +291,8 @@ def build_part(part, records, wanted, options, forbidden):
         "singles_too_long": single_counts["too_long"],
         "singles_with_fewer_tools": single_counts["with_fewer_tools"],
         "composed_given_up": dict(sorted(composer.given_up.items())),
-        "longest": max((e["chars"] for e in examples), default=0),
-        "mean": round(sum(e["chars"] for e in examples) / max(len(examples), 1)),
+        "longest": max((e["weight"] for e in examples), default=0),
+        "mean": round(sum(e["weight"] for e in examples) / max(len(examples), 1)),
     }
 
 
@@ -350,7 +350,8 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--composed", type=natural, default=6000, metavar="N", help="examples of several calls")
     parser.add_argument("--max-chars", type=natural, default=2400, metavar="N",
-                        help="longest prompt and answer together; 2,400 characters are about 640 tokens")
+                        help="longest prompt and answer together, a digit counted as 6 characters and one outside of"
+                             " ASCII as 9; 2,400 are about 640 tokens")
     parser.add_argument("--dev-share", type=share, default=0.05, metavar="SHARE", help="of the records, for dev.jsonl")
     parser.add_argument("--json", action="store_true", help="counts as one JSON object on stdout as well")
     options = parser.parse_args(arguments)

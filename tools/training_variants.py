@@ -28,12 +28,12 @@ CLASSES = {
     "team": "team team_name",
     "player": "player_name",
     "country": "country", "state": "state", "league": "league", "color": "color", "cuisine": "cuisine",
-    "ticker": "ticker symbol stock_symbol", "username": "username", "species": "species", "museum": "museum museum_name",
-    "game": "game game_name game_title", "song": "track song_title", "album": "album", "drug": "medication drug",
+    "ticker": "ticker symbol stock_symbol", "username": "username", "species": "species",
+    "museum": "museum museum_name", "game": "game game_name game_title", "song": "track song_title", "album": "album", "drug": "medication drug",
 }
 CLASS_OF_KEY = {key: name for name, keys in CLASSES.items() for key in keys.split()}
 NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
-NO_VALUE = {"dontcare", "any", "all", "none", "other", "true", "false", "null", "default"}
+NO_VALUE = {"dontcare", "any", "all", "none", "other", "others", "true", "false", "null", "default"}
 IDENTIFIER = re.compile(r"[A-Za-z#_-]{0,8}\d{3,}")
 
 
@@ -342,7 +342,9 @@ def follow_up(record, slots, pools, rng, count):
         return None
     text = record.text.rstrip()
     text += "" if text[-1] in ".?!" else "."
-    is_bare = len(changed) == 1 and changed[0].is_text and rng.random() < 0.7
+    # "And for Rome?" is clear where nothing else could be meant: a way's start or its end.
+    rivals = [s for s in slots if s.is_text and s.pool[0] == changed[0].pool[0]]
+    is_bare = len(changed) == len(rivals) == 1 and changed[0].is_text and rng.random() < 0.7
     phrases = []
     for values in zip(*others):
         texts = [written(v, record.text[s.start:s.end]) for s, v in zip(changed, values)]
@@ -355,6 +357,7 @@ def follow_up(record, slots, pools, rng, count):
         phrases = [listed(phrases, rng)] if len(phrases) > 1 else phrases
     for phrase in phrases:
         text += " " + rng.choice(templates).format(phrase)
+        text = re.sub(r"\.\.$", ".", text)  # behind "Washington, D.C."
     answers = [record.arguments]
     for values in zip(*others):
         arguments = record.arguments

@@ -33,10 +33,11 @@ def tool(name, required=None, **properties):
                            "required": list(properties) if required is None else required}}
 
 
-WEATHER = tool("weather.get", ["city"], city="string", days="integer", unit={"type": "string", "enum": ["metric", "us"]})
+WEATHER = tool("weather.get", ["city"], city="string", days="integer",
+               unit={"type": "string", "enum": ["metric", "us"]})
 POWER = tool("math_power", base="integer", exponent="float")
-BOOKING = tool("book_table", guest={"type": "dict", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}},
-               sizes={"type": "array", "items": {"type": "integer"}})
+GUEST = {"type": "dict", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
+BOOKING = tool("book_table", guest=GUEST, sizes={"type": "array", "items": {"type": "integer"}})
 CITIES = "Paris London Rome Oslo Quito Lima Cairo Delhi Tokyo Accra".split()
 
 
@@ -112,8 +113,10 @@ class Fixture(unittest.TestCase):
             self.assertLessEqual(set(schema.get("required", [])), set(arguments))
             for key, value in arguments.items():
                 self.check_value(value, schema["properties"][key])
-        size = len(example["answer"]) + sum(len(message["content"]) for message in example["messages"])
-        self.assertLess(size + sum(len(json.dumps(t["function"], ensure_ascii=False)) for t in example["tools"]), max_chars)
+        calls = [(t["function"], call["arguments"]) for call in calls for t in example["tools"]
+                 if t["function"]["name"] == call["name"]]
+        tools = [t["function"] for t in example["tools"]]
+        self.assertLessEqual(compose.length(example["messages"], tools, calls), max_chars)
 
     def check_examples(self, parts):
         """Checks what holds for every output; `parts` are the lines of train and dev."""
@@ -126,7 +129,7 @@ class Fixture(unittest.TestCase):
         everything = [example for examples in parts for example in examples]
         contents = {json.dumps([e["messages"], e["tools"], e["answer"]]) for e in everything}
         self.assertEqual(len(contents), len(everything))
-        self.assertEqual(len({e["id"] for examples in parts[:1] for e in examples}), len(parts[0]))
+        self.assertEqual(len({example["id"] for example in everything}), len(everything))
         return names[0] | names[1]
 
 
@@ -280,6 +283,9 @@ class PartsTest(unittest.TestCase):
         between = record("Is it 7 or 9 in Paris?", WEATHER, {"city": "Paris", "days": 7})
         self.assertIsNone(variants.enumeration(between, variants.find_slots(between)[:1], pools, rng, 2))
 
+    def test_length_weighs_digits_and_other_scripts(self):
+        self.assertEqual([compose.weight(text) for text in ("", "abc", "a12", "aé")], [0, 3, 13, 10])
+
     def test_joining_keeps_every_portion(self):
         texts = ["Find a bar in Rome.", "what is 3 to the power of 4?", "Hi, say 'Hello!'"]
         portions = lambda: [compose.Portion(text, POWER, [{}], None) for text in texts]
@@ -294,7 +300,7 @@ class PartsTest(unittest.TestCase):
 
 @unittest.skipUnless(BFCL.exists(), "no BFCL files; `make setup` fetches them")
 class BfclTest(Fixture):
-    def test_holds_out_what_the_program_does(self):  # the ids of Bfcl.EveryRecordIsRead in tests/catalog/dataset_test.cc
+    def test_holds_out_what_the_program_does(self):  # ids: Bfcl.EveryRecordIsRead in tests/catalog/dataset_test.cc
         ids = data.single650([r for name in data.SINGLE650 for r, _ in data.read_set(BFCL, name)])
         self.assertEqual((len(ids), ids[0], ids[-1]), (650, "live_multiple_323-132-13", "live_multiple_341-133-5"))
 

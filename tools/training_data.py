@@ -11,8 +11,9 @@ Reads BFCL's six single-call files with their answers and writes OUT/train.jsonl
 names the records that the calls come from, one a call. Same arguments, same bytes; no network. Standard library only.
 
 BFCL's files with several calls a request are test data and are never opened (CONTRIBUTING.md, rule 6). Left out as
-well: the 650 requests of single650 and any record that asks the same. Records are divided into train and dev before anything
-is composed of them, those that ask the same together. training_compose.py makes the examples of several calls.
+well: the 650 requests of single650 and any record that asks the same. Records are divided into train and dev
+before anything is composed of them, those that ask the same together. training_compose.py makes the
+examples of several calls.
 """
 
 import argparse

@@ -29,7 +29,8 @@ CLASSES = {
     "player": "player_name",
     "country": "country", "state": "state", "league": "league", "color": "color", "cuisine": "cuisine",
     "ticker": "ticker symbol stock_symbol", "username": "username", "species": "species",
-    "museum": "museum museum_name", "game": "game game_name game_title", "song": "track song_title", "album": "album", "drug": "medication drug",
+    "museum": "museum museum_name", "game": "game game_name game_title",
+    "song": "track song_title", "album": "album", "drug": "medication drug",
 }
 CLASS_OF_KEY = {key: name for name, keys in CLASSES.items() for key in keys.split()}
 NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()

@@ -24,10 +24,6 @@ std::string Key(std::string_view request, std::string_view prompt, std::string_v
 
 std::string Hex(uint64_t bits) { return fmt::format("{:016x}", bits); }
 
-std::string Dump(const Json& line) {
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 Error NoHeader(const std::string& path) {
   return BadInput(fmt::format(
       "{}: line 1 is not the header of a results file; name another file with --results", path));
@@ -40,7 +36,7 @@ Status CheckRun(const std::string& path, const Json& have, const Json& want) {
     if (name == "model" || have.value(name, Json()) == value) continue;
     return BadInput(fmt::format(
         "{}: was made with {} {}, and this run has {}; name another file with --results", path,
-        name, Dump(have.value(name, Json())), Dump(value)));
+        name, DumpLine(have.value(name, Json())), DumpLine(value)));
   }
   return {};
 }
@@ -166,7 +162,7 @@ const PairResult* ResultsFile::Find(const std::string& request, const std::strin
 }
 
 void ResultsFile::Append(const Json& line) {
-  if (!path_.empty()) out_ << Dump(line) << '\n' << std::flush;
+  if (!path_.empty()) out_ << DumpLine(line) << '\n' << std::flush;
 }
 
 Status ResultsFile::status() const {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "apps/trace_page_html.h"
+#include "base/lines.h"
 #include "json/json.h"
 
 namespace schemafill {
@@ -14,7 +15,7 @@ namespace {
 // escape.
 std::string ForScript(const Json& value) {
   std::string out;
-  for (const char c : value.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : DumpLine(value)) {
     if (c == '<') {
       out += "\\u003c";
     } else {
@@ -49,18 +50,14 @@ Status CheckRound(const Json& round, const std::string& where) {
 
 }  // namespace
 
-Result<std::string> TracePage(std::string_view lines, std::string_view name) {
+Result<std::string> TracePage(std::string_view text, std::string_view name) {
   Json trace = Json::array();
-  int number = 0;
   int rounds = 0;
   int requests = 0;
-  while (!lines.empty()) {
-    const size_t end = std::min(lines.find('\n'), lines.size());
-    const std::string_view bytes = lines.substr(0, end);
-    lines.remove_prefix(std::min(end + 1, lines.size()));
-    const std::string where = fmt::format("{}: line {}", name, ++number);
-    if (bytes.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    Result<Json> line = ParseJson(bytes, where);
+  Lines lines(text);
+  while (lines.Next()) {
+    const std::string where = fmt::format("{}: line {}", name, lines.number());
+    Result<Json> line = ParseJson(lines.line(), where);
     if (!line || !line->is_object()) {
       return BadInput(fmt::format(
           "{} is not a JSON object; give the file that `generate --trace FILE` wrote", where));
@@ -75,8 +72,9 @@ Result<std::string> TracePage(std::string_view lines, std::string_view name) {
     trace.push_back(std::move(*line));
   }
   if (rounds == 0) {
-    return BadInput(fmt::format("{}: {}; give the file that `generate --trace FILE` wrote", name,
-                                number == 0 ? "is empty" : "holds no line of type \"round\""));
+    return BadInput(
+        fmt::format("{}: {}; give the file that `generate --trace FILE` wrote", name,
+                    lines.number() == 0 ? "is empty" : "holds no line of type \"round\""));
   }
   const std::string file = std::filesystem::path(name).filename().string();
   std::string page(kTracePageHtml);

@@ -11,9 +11,9 @@
 
 namespace schemafill {
 
-// `lines` are the JSON lines of one request (apps/explain.h); lines of unknown type and fields that
-// are absent are left out. `name` is the file's. The page loads nothing, and no text of the trace
-// can become markup or script. The error names the line and the remedy.
-Result<std::string> TracePage(std::string_view lines, std::string_view name);
+// `text` holds the JSON lines of one request (apps/explain.h); lines of unknown type and fields
+// that are absent are left out. `name` is the file's. The page loads nothing, and no text of the
+// trace can become markup or script. The error names the line and the remedy.
+Result<std::string> TracePage(std::string_view text, std::string_view name);
 
 }  // namespace schemafill

@@ -28,12 +28,6 @@ ValueInCall SeenFromCall(const JsonValue& value) {
   return {false, path, value.depth - std::min<size_t>(value.depth, 1)};
 }
 
-// Empty if it can't be read.
-std::string Unquote(std::string_view raw) {
-  const Json value = Json::parse(raw, nullptr, false);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 }  // namespace
 
 void Answer::Feed(std::string_view text) {
@@ -71,7 +65,7 @@ void Answer::Take(std::vector<JsonValue> values) {
     AnswerCall& call = seen.listed ? calls_.back() : calls_.front();
     const auto raw = [&] { return text_.substr(value.begin, value.end - value.begin); };
     if (seen.depth == 0 && seen.path == "name" && value.is_string) {
-      call.name = Unquote(raw());
+      call.name = UnescapeJson(raw().substr(1, value.end - value.begin - 2));
     } else if (seen.depth == 0 && IsArgumentsKey(seen.path)) {
       call.arguments_begin = value.begin;
       call.arguments_end = value.end;

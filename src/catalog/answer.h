@@ -55,6 +55,10 @@ class Answer {
   int current_call() const { return static_cast<int>(calls_.size()) - 1; }
   // Frames from the arguments' object on. REQUIRES: place() == Place::kArguments.
   size_t arguments_depth() const { return CallDepth() + 1; }
+  // Whether the text stands in the arguments' own object, not in one of its values.
+  bool among_arguments() const {
+    return place() == Place::kArguments && json_.frames().size() == arguments_depth() + 1;
+  }
   // Path below the arguments of the value that comes next or is being typed; "" at a key.
   std::string argument_path() const;
 

@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/lines.h"
+
 namespace schemafill {
 namespace {
 
@@ -63,15 +65,9 @@ void AddRecord(const Json& record, std::string_view place, Dataset& set) {
 }
 
 void AddLines(std::string_view text, std::string_view file, Dataset& set) {
-  int line = 0;
-  while (!text.empty()) {
-    ++line;
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view record = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (record.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const std::string place = fmt::format("{}:{}", file, line);
-    const Result<Json> json = ParseJson(record, "JSON");
+  for (Lines lines(text); lines.Next();) {
+    const std::string place = fmt::format("{}:{}", file, lines.number());
+    const Result<Json> json = ParseJson(lines.line(), "JSON");
     if (json.ok()) {
       AddRecord(*json, place, set);
     } else {

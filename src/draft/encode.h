@@ -11,8 +11,11 @@
 
 namespace schemafill {
 
+// Tokens of context in front of drafted text; a border merges with its neighbour at most.
+constexpr size_t kEncodeContext = 6;
+
 // The tokens that continue `tokens` by `text`, as the tokenizer would write them there: a forced
-// string is not a forced token, because the border may merge.
+// string is not a forced token, because the border may merge. Looks back kEncodeContext tokens.
 std::vector<Token> EncodeBehind(const Tokenizer& tokenizer, std::span<const Token> tokens,
                                 std::string_view text);
 
@@ -30,6 +33,9 @@ class MemoTokenizer final : public Tokenizer {
   std::string_view Piece(Token token) const override { return tokenizer_.Piece(token); }
   bool IsEnd(Token token) const override { return tokenizer_.IsEnd(token); }
   int vocab_size() const override { return tokenizer_.vocab_size(); }
+  std::vector<Token> EncodeChat(const std::vector<ChatTurn>& turns) const override {
+    return tokenizer_.EncodeChat(turns);
+  }
   std::string ApplyChatTemplate(const std::vector<ChatTurn>& turns) const override {
     return tokenizer_.ApplyChatTemplate(turns);
   }

@@ -10,6 +10,12 @@
 
 namespace schemafill {
 
+// A string, a list or an object: its last byte ends it. A number or another literal ends in front
+// of what comes behind it. REQUIRES: text of a value, not empty.
+inline bool IsBracketed(std::string_view json) {
+  return json.front() == '"' || json.front() == '[' || json.front() == '{';
+}
+
 class Literal {
  public:
   Literal();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "draft/literal.h"
 #include "draft/values.h"
 #include "json/json.h"
 
@@ -311,7 +312,7 @@ class Automaton {
       default:
         break;
     }
-    if (json_.frames().size() > answer_.arguments_depth() + 1) RestOfPrepared();
+    if (!answer_.among_arguments()) RestOfPrepared();
   }
 
   // Which property comes next, `}` among them where it may stand. Behind a value only the comma or
@@ -377,9 +378,7 @@ class Automaton {
     return nullptr;
   }
 
-  bool KnowsLastCall() const {
-    return json_.frames().size() == answer_.arguments_depth() + 1 && LastCall() != nullptr;
-  }
+  bool KnowsLastCall() const { return answer_.among_arguments() && LastCall() != nullptr; }
 
   // The field that followed this frame's last key in the tool's last call; "" where that call ended
   // there.
@@ -415,11 +414,6 @@ class Automaton {
     Add(CloseBreak() + "]", 1 - on, PieceKind::kKey);
   }
 
-  // A string, a list or an object: its end is its last byte.
-  static bool IsBracketed(std::string_view json) {
-    return json.front() == '"' || json.front() == '[' || json.front() == '{';
-  }
-
   // What a SIDE branch has for the argument of this call whose key is written `key`; null: nothing.
   const PreparedValue* PreparedFor(std::string_view key) const {
     const int tool = sources_.catalog->Find(answer_.calls().back().name);
@@ -433,7 +427,7 @@ class Automaton {
 
   // The same for the argument that the query asks for, if it goes on from what was typed.
   const PreparedValue* PreparedFor(const ValueQuery& query) const {
-    if (json_.frames().size() != answer_.arguments_depth() + 1) return nullptr;
+    if (!answer_.among_arguments()) return nullptr;
     const PreparedValue* value = PreparedFor(query.path);
     const bool goes_on = value != nullptr && value->json.starts_with(query.typed) &&
                          (value->complete || value->json.size() > query.typed.size());
@@ -528,6 +522,19 @@ std::string_view Name(PieceKind kind) {
       return "copy";
   }
   return "";
+}
+
+DraftPoint StartAt(const Answer& answer, const SourceText& source) {
+  return {answer, ReachedBy(source, answer.calls())};
+}
+
+void Follow(const Piece& piece, const SourceText& source, DraftPoint* point) {
+  point->answer.Feed(piece.text);
+  if (piece.ends_scalar) point->answer.FinishScalar();
+  const auto& calls = point->answer.calls();
+  const bool value = piece.kind == PieceKind::kValue || piece.kind == PieceKind::kPrepared;
+  if (value && !calls.empty() && !calls.back().fields.empty())
+    point->reached = Advance(source, point->reached, calls.back().fields.back().raw);
 }
 
 std::vector<Piece> NextPieces(const DraftSources& sources, const Answer& answer, size_t reached) {

@@ -48,6 +48,18 @@ struct Piece {
   bool ends_scalar = false;  // the text ends a number or literal, whatever comes behind it
 };
 
+// Where a draft stands: the answer as it would then be, and how far into the source its values
+// went.
+struct DraftPoint {
+  Answer answer;
+  size_t reached = 0;
+};
+
+// The point in front of all drafts.
+DraftPoint StartAt(const Answer& answer, const SourceText& source);
+// Goes on by a piece.
+void Follow(const Piece& piece, const SourceText& source, DraftPoint* point);
+
 // Alternatives for the next piece; probabilities sum to at most 1. `reached` is how far into the
 // source earlier values went.
 std::vector<Piece> NextPieces(const DraftSources& sources, const Answer& answer, size_t reached);

@@ -46,21 +46,10 @@ class CallWriter {
   const JsonSpelling spelling_;
 };
 
-// Whether the text ends where its value does: the target writes that byte together with what it
-// goes on with.
-bool EndsAtBracket(const Literal& value) {
-  const char last = value.json().empty() ? ' ' : value.json().back();
-  return value.complete() && (last == '"' || last == ']' || last == '}');
-}
-
 // Whether calls may still come: not in prose, nor in what no format explains.
 bool MayHoldCalls(const Answer& answer) {
   const bool blank = answer.text().find_first_not_of(" \t\r\n") == std::string::npos;
   return blank || (answer.place() != Place::kProse && answer.place() != Place::kElsewhere);
-}
-
-int CommonPrefix(const std::vector<Token>& a, const std::vector<Token>& b) {
-  return static_cast<int>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 }  // namespace
@@ -72,12 +61,12 @@ bool SideBranches::Has(const ActiveField& slot) const {
 
 SideBranches::Branch SideBranches::BeginBehindHint(const MainState& main, const Schedule& schedule,
                                                    const ActiveField& slot) const {
-  const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(slot.group)];
+  const ScheduledGroup& group = schedule.group(slot);
   const CallWriter writer(main.answer->json().spelling());
   const std::string text =
       writer.ListOpen() +
       writer.CallOpen(sources_.catalog->tools[static_cast<size_t>(group.tool)].name) +
-      writer.Key(group.fields[static_cast<size_t>(slot.field)].name);
+      writer.Key(schedule.field(slot).name);
   Branch branch;
   branch.slot = slot;
   branch.fork = main.prompt_tokens;
@@ -129,12 +118,11 @@ std::vector<SideBranches::Branch> SideBranches::Begin(
   return begun;
 }
 
-// How far into the source the values in front of this slot go.
-size_t SideBranches::Reached(const MainState& main, const Schedule& schedule,
+// How far into the source the values in front of this slot go, from where MAIN's go.
+size_t SideBranches::Reached(size_t reached, const Schedule& schedule,
                              const ActiveField& slot) const {
-  size_t reached = ReachedBy(*sources_.source, main.answer->calls());
   const auto place = [&](const ActiveField& at) {
-    return std::pair(schedule.groups()[static_cast<size_t>(at.group)].call, at.field);
+    return std::pair(schedule.group(at).call, at.field);
   };
   for (const Branch& branch : branches_) {
     if (place(branch.slot) < place(slot) && branch.value.complete())
@@ -160,7 +148,8 @@ std::vector<Token> SideBranches::Draft(const Branch& branch, size_t reached) con
     if (best->text.empty()) break;
   }
   std::vector<Token> tokens = EncodeBehind(tokenizer_, branch.tokens, text);
-  if (!tokens.empty() && EndsAtBracket(value)) tokens.pop_back();
+  // The target writes a closing quote or bracket together with what it goes on with.
+  if (!tokens.empty() && value.complete() && IsBracketed(value.json())) tokens.pop_back();
   if (tokens.size() > static_cast<size_t>(options_.max_draft))
     tokens.resize(static_cast<size_t>(options_.max_draft));
   return tokens;
@@ -170,6 +159,7 @@ std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedu
                                              std::span<const PreparedValue> prepared, int max_rows,
                                              int max_new) {
   std::vector<SideDraft> drafts;
+  const size_t reached = ReachedBy(*sources_.source, main.answer->calls());
   int rows = 0;
   int under_way = 0;
   const auto ask = [&](int number, int shared) {
@@ -177,7 +167,7 @@ std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedu
     SideDraft draft{number, branch.fork, branch.stored == 0, {}, {}};
     draft.context.assign(branch.tokens.begin() + static_cast<std::ptrdiff_t>(branch.stored),
                          branch.tokens.end());
-    draft.draft = Draft(branch, Reached(main, schedule, branch.slot));
+    draft.draft = Draft(branch, Reached(reached, schedule, branch.slot));
     const int more = static_cast<int>(draft.context.size() + draft.draft.size()) - shared;
     if (rows + more > max_rows) return false;
     rows += more;
@@ -188,8 +178,10 @@ std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedu
   for (int i = 0; i < static_cast<int>(branches_.size()); ++i) {
     if (branches_[static_cast<size_t>(i)].drafting) ask(i, 0);
   }
+  max_new = std::min(max_new, options_.max_branches - under_way);
+  if (max_new <= 0) return drafts;
   for (Branch& branch : Begin(main, schedule, prepared)) {
-    if (under_way >= options_.max_branches || max_new-- <= 0) break;
+    if (max_new-- == 0) break;
     // Branches that begin together share their first rows.
     int shared = 0;
     for (const SideDraft& other : drafts) {
@@ -233,9 +225,7 @@ std::vector<int> SideBranches::Retire(const Schedule& schedule) {
   std::vector<int> ended;
   for (int i = 0; i < static_cast<int>(branches_.size()); ++i) {
     Branch& branch = branches_[static_cast<size_t>(i)];
-    const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(branch.slot.group)];
-    const FieldState state = group.fields[static_cast<size_t>(branch.slot.field)].state;
-    if (!branch.drafting || state == FieldState::kOpen) continue;
+    if (!branch.drafting || schedule.field(branch.slot).state == FieldState::kOpen) continue;
     branch.drafting = false;
     ended.push_back(i);
   }
@@ -244,22 +234,20 @@ std::vector<int> SideBranches::Retire(const Schedule& schedule) {
 
 SideView SideBranches::View(int number, const Schedule& schedule) const {
   const Branch& branch = branches_[static_cast<size_t>(number)];
-  const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(branch.slot.group)];
-  const ScheduledField& field = group.fields[static_cast<size_t>(branch.slot.field)];
+  const ScheduledGroup& group = schedule.group(branch.slot);
   const std::string_view json = branch.value.json();
   return {branch.slot.group,
-          {group.call, group.tool, field.name, std::string(json.substr(0, WholeCharacters(json))),
-           branch.value.complete()}};
+          {group.call, group.tool, schedule.field(branch.slot).name,
+           std::string(json.substr(0, WholeCharacters(json))), branch.value.complete()}};
 }
 
 std::vector<PreparedValue> SideBranches::Prepared(const Schedule& schedule) const {
   std::vector<PreparedValue> prepared;
-  for (size_t i = 0; i < branches_.size(); ++i) {
-    const ActiveField& slot = branches_[i].slot;
-    const ScheduledGroup& group = schedule.groups()[static_cast<size_t>(slot.group)];
-    const FieldState state = group.fields[static_cast<size_t>(slot.field)].state;
-    if (state == FieldState::kRetired || branches_[i].value.broken()) continue;
-    SideView view = View(static_cast<int>(i), schedule);
+  for (int i = 0; i < static_cast<int>(branches_.size()); ++i) {
+    const Branch& branch = branches_[static_cast<size_t>(i)];
+    if (schedule.field(branch.slot).state == FieldState::kRetired || branch.value.broken())
+      continue;
+    SideView view = View(i, schedule);
     if (!view.value.json.empty()) prepared.push_back(std::move(view.value));
   }
   return prepared;

@@ -106,7 +106,7 @@ class SideBranches {
   Branch BeginBehindHint(const MainState& main, const Schedule& schedule,
                          const ActiveField& slot) const;
   std::vector<Token> Draft(const Branch& branch, size_t reached) const;
-  size_t Reached(const MainState& main, const Schedule& schedule, const ActiveField& slot) const;
+  size_t Reached(size_t reached, const Schedule& schedule, const ActiveField& slot) const;
   bool Has(const ActiveField& slot) const;
 
   const DraftSources sources_;

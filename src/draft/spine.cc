@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "draft/values.h"
 #include "json/json.h"
 
 namespace schemafill {
@@ -17,12 +16,11 @@ class Walker {
       : sources_(sources),
         schedule_(schedule),
         wanted_(wanted),
-        answer_(answer),
-        reached_(ReachedBy(*sources.source, answer.calls())) {}
+        point_(StartAt(answer, *sources.source)) {}
 
   Spine Walk() {
     while (spine_.marks.size() < wanted_.size() && spine_.text.size() < kMaxText) {
-      const std::vector<Piece> pieces = NextPieces(sources_, answer_, reached_);
+      const std::vector<Piece> pieces = NextPieces(sources_, answer(), point_.reached);
       const Piece* piece = Choose(pieces);
       if (piece == nullptr || piece->text.empty()) break;
       Take(*piece);
@@ -31,17 +29,19 @@ class Walker {
   }
 
  private:
+  const Answer& answer() const { return point_.answer; }
+
   // The group that stands for the call in which the text is, null without one.
   const ScheduledGroup* Group() const {
-    const int group = schedule_.GroupOf(answer_.current_call());
+    const int group = schedule_.GroupOf(answer().current_call());
     return group < 0 ? nullptr : &schedule_.groups()[static_cast<size_t>(group)];
   }
 
   // Whether a wanted slot lies in this call or behind it.
   bool Wants(bool in_this_call) const {
-    const int call = answer_.current_call();
+    const int call = answer().current_call();
     return std::any_of(wanted_.begin(), wanted_.end(), [&](const ActiveField& slot) {
-      const int at = schedule_.groups()[static_cast<size_t>(slot.group)].call;
+      const int at = schedule_.group(slot).call;
       return !Marked(slot) && (in_this_call ? at == call : at > call);
     });
   }
@@ -66,56 +66,43 @@ class Walker {
   }
 
   bool Leads(const Piece& piece) const {
-    const Place place = answer_.place();
     if (piece.kind == PieceKind::kName) {
       const ScheduledGroup* group = Group();
       if (group == nullptr) return false;
-      Answer next = answer_;
+      Answer next = answer();
       next.Feed(piece.text);
       return next.calls().back().name ==
              sources_.catalog->tools[static_cast<size_t>(group->tool)].name;
     }
-    if (piece.kind != PieceKind::kKey || answer_.json().anchor() != Anchor::kValue) return false;
+    if (piece.kind != PieceKind::kKey || answer().json().anchor() != Anchor::kValue) return false;
     const bool goes_on = piece.text == ",";
-    if (place == Place::kCalls) return goes_on == Wants(/*in_this_call=*/false);
-    const bool in_arguments = place == Place::kArguments &&
-                              answer_.json().frames().size() == answer_.arguments_depth() + 1;
-    return in_arguments && goes_on == Wants(/*in_this_call=*/true);
+    if (answer().place() == Place::kCalls) return goes_on == Wants(/*in_this_call=*/false);
+    return answer().among_arguments() && goes_on == Wants(/*in_this_call=*/true);
   }
 
   void Take(const Piece& piece) {
-    answer_.Feed(piece.text);
     spine_.text += piece.text;
-    if (piece.ends_scalar) answer_.FinishScalar();
-    const auto& calls = answer_.calls();
-    const bool value = piece.kind == PieceKind::kValue || piece.kind == PieceKind::kPrepared;
-    if (value && !calls.empty() && !calls.back().fields.empty())
-      reached_ = Advance(*sources_.source, reached_, calls.back().fields.back().raw);
-    if (answer_.place() != Place::kArguments || answer_.json().anchor() != Anchor::kColon ||
-        answer_.json().frames().size() != answer_.arguments_depth() + 1 ||
-        !answer_.json().typed().empty()) {
-      return;
+    Follow(piece, *sources_.source, &point_);
+    if (answer().among_arguments() && answer().json().anchor() == Anchor::kColon &&
+        answer().json().typed().empty()) {
+      Mark(answer().argument_path());
     }
-    Mark(answer_.argument_path());
   }
 
   // `key` as it is written.
   void Mark(const std::string& key) {
     for (const ActiveField& slot : wanted_) {
-      const ScheduledGroup& group = schedule_.groups()[static_cast<size_t>(slot.group)];
-      if (group.call != answer_.current_call() || Marked(slot) ||
-          EscapeJson(group.fields[static_cast<size_t>(slot.field)].name) != key) {
-        continue;
+      if (schedule_.group(slot).call == answer().current_call() && !Marked(slot) &&
+          EscapeJson(schedule_.field(slot).name) == key) {
+        spine_.marks.push_back({slot, spine_.text.size()});
       }
-      spine_.marks.push_back({slot, spine_.text.size()});
     }
   }
 
   const DraftSources& sources_;
   const Schedule& schedule_;
   const std::vector<ActiveField>& wanted_;
-  Answer answer_;
-  size_t reached_;
+  DraftPoint point_;
   Spine spine_;
 };
 

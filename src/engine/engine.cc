@@ -119,7 +119,7 @@ RoundState Engine::State(const GenerateOptions& options, const Session& session,
   if (options.preset == Preset::kPaper) limits.choice_weight = kFixedBudgetChoiceWeight;
   const int rows = std::min(spare, arena_.max_rows() - 1) - limits.max_nodes;
   state.side_rows = rest <= 1 ? 0 : std::clamp(rows, 0, options.max_side_rows);
-  state.side_branches = state.side_rows > 0 ? std::max(0, arena_.free_branches()) : 0;
+  state.side_branches = state.side_rows > 0 ? arena_.free_branches() : 0;
   // What begins in this round takes sequences of the tree.
   limits.max_leaves = limits.max_nodes > spare ? 1 : arena_.max_leaves(state.side_branches);
   return state;

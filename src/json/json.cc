@@ -275,4 +275,13 @@ std::string EscapeJson(std::string_view text) {
   return out;
 }
 
+std::string UnescapeJson(std::string_view text) {
+  const Json value = Json::parse(fmt::format("\"{}\"", text), nullptr, false);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::string DumpLine(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 }  // namespace schemafill

@@ -37,4 +37,11 @@ std::string DumpSpaced(const Json& value);
 // stays a slash.
 std::string EscapeJson(std::string_view text);
 
+// What a JSON string literal says whose text between the quotes is `text`. Empty if it can't be
+// read.
+std::string UnescapeJson(std::string_view text);
+
+// `value` on one line without white space, for files of JSON lines; half characters as U+FFFD.
+std::string DumpLine(const Json& value);
+
 }  // namespace schemafill

@@ -9,10 +9,6 @@ namespace {
 
 constexpr SequenceId kMain{0};
 
-int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
-  return static_cast<int>(std::ranges::mismatch(a, b).in1 - a.begin());
-}
-
 // Nodes without children, in node order; -1, the root, when there are no nodes.
 std::vector<int> Leaves(std::span<const TreeNode> nodes) {
   std::vector<bool> has_child(nodes.size(), false);

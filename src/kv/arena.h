@@ -122,8 +122,8 @@ class Arena {
 
   // Keeps the root row and the accepted nodes (a path from the root, in order) as verified cells;
   // the others are freed, or parked where they lie in front of the last accepted one, or wait in
-  // front of a branch's. Of the SIDE
-  // rows those in `kept` (indices, increasing, none without its parent) stay their branches' cells.
+  // front of a branch's. Of the SIDE rows those in `kept` (indices, increasing, none without its
+  // parent) stay their branches' cells.
   // REQUIRES: Verify.
   void Accept(std::span<const int> path, std::span<const int> kept = {});
 

@@ -1,6 +1,7 @@
 // Text to tokens and back, as the target's own vocabulary does it.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,7 @@ class Tokenizer {
   // A model without a template gets plain text.
   virtual std::string ApplyChatTemplate(const std::vector<ChatTurn>& turns) const = 0;
 
-  std::string Decode(const std::vector<Token>& tokens) const {
+  std::string Decode(std::span<const Token> tokens) const {
     std::string text;
     for (const Token token : tokens) text += Piece(token);
     return text;

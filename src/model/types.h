@@ -1,7 +1,9 @@
 // Ids and rows that the engine and a model exchange.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace schemafill {
@@ -14,6 +16,11 @@ enum class SequenceId : int32_t {};
 
 constexpr int Index(Token token) { return static_cast<int>(token); }
 constexpr int Index(SequenceId sequence) { return static_cast<int>(sequence); }
+
+// Tokens that both begin with.
+inline int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
+  return static_cast<int>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
 
 // One row of a forward. It attends to itself, to the rows before it in the same forward and to all
 // cells that carry its first sequence, at positions below its own. Its own cell then carries all of

@@ -53,23 +53,20 @@ std::vector<std::string> PathTexts(const Draft& draft) {
 std::vector<std::vector<Token>> PathTokens(const Draft& draft, std::span<const Token> committed,
                                            const Tokenizer& tokenizer) {
   constexpr size_t kBorderTokens = 3;
-  constexpr size_t kContextTokens = 8;
-  const std::vector<Token> none;
+  const auto tail = committed.last(std::min(committed.size(), kEncodeContext));
   std::vector<std::vector<Token>> paths;
   paths.reserve(draft.nodes.size());
   for (const DraftNode& node : draft.nodes) {
-    const std::vector<Token>& parent =
-        node.parent < 0 ? none : paths[static_cast<size_t>(node.parent)];
-    const size_t kept = parent.size() - std::min(parent.size(), kBorderTokens);
-    std::string text;
-    for (size_t i = kept; i < parent.size(); ++i) text += tokenizer.Piece(parent[i]);
-    const auto tail = committed.last(std::min(committed.size(), kContextTokens));
-    std::vector<Token> tokens(tail.begin(), tail.end());
-    tokens.insert(tokens.end(), parent.begin(), parent.begin() + static_cast<std::ptrdiff_t>(kept));
-    const std::vector<Token> behind = EncodeBehind(tokenizer, tokens, text + node.text);
-    tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(tail.size()));
-    tokens.insert(tokens.end(), behind.begin(), behind.end());
-    paths.push_back(std::move(tokens));
+    std::vector<Token> path;
+    if (node.parent >= 0) path = paths[static_cast<size_t>(node.parent)];
+    const size_t border = std::min(path.size(), kBorderTokens);
+    const std::string text = tokenizer.Decode(std::span(path).last(border)) + node.text;
+    path.resize(path.size() - border);
+    std::vector<Token> front(tail.begin(), tail.end());
+    front.insert(front.end(), path.begin(), path.end());
+    const std::vector<Token> behind = EncodeBehind(tokenizer, front, text);
+    path.insert(path.end(), behind.begin(), behind.end());
+    paths.push_back(std::move(path));
   }
   return paths;
 }

@@ -19,13 +19,6 @@ ScheduledGroup MakeGroup(const Catalog& catalog, int call, int tool) {
   return group;
 }
 
-// A key as it stands between its quotes. Empty if it can't be read.
-std::string Unescape(std::string_view raw) {
-  if (raw.find('\\') == std::string_view::npos) return std::string(raw);
-  const Json value = Json::parse(fmt::format("\"{}\"", raw), nullptr, false);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 }  // namespace
 
 std::string_view Name(FieldState state) {
@@ -102,10 +95,7 @@ void Schedule::Follow(char byte) {
   if (seen_.current_call() >= current_ + (open_ ? 1 : 0)) BeginCall();
   if (open_ && !named_ && !seen_.calls().back().name.empty()) TakeHeader();
   const bool colon = json.anchor() == Anchor::kColon && anchor_before == Anchor::kKey;
-  if (open_ && colon && seen_.place() == Place::kArguments &&
-      depth == seen_.arguments_depth() + 1) {
-    TakeKey(json.frames().back().key());
-  }
+  if (open_ && colon && seen_.among_arguments()) TakeKey(json.frames().back().key());
   if (open_ && depth <= depth_) CloseCall();
   if (json.closed() || (in_list && depth < depth_before)) EndList();
 }
@@ -151,9 +141,9 @@ void Schedule::Bind(int tool) {
 
 void Schedule::TakeKey(std::string_view key) {
   if (named_) {
-    Write(Unescape(key));
+    Write(UnescapeJson(key));
   } else {
-    early_keys_.push_back(Unescape(key));
+    early_keys_.push_back(UnescapeJson(key));
   }
 }
 

@@ -100,6 +100,12 @@ class Schedule {
   int GroupOf(int call) const;
 
   const std::vector<ScheduledGroup>& groups() const { return groups_; }
+  const ScheduledGroup& group(const ActiveField& slot) const {
+    return groups_[static_cast<size_t>(slot.group)];
+  }
+  const ScheduledField& field(const ActiveField& slot) const {
+    return group(slot).fields[static_cast<size_t>(slot.field)];
+  }
 
  private:
   // What the text of an answer does, byte by byte.

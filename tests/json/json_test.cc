@@ -234,6 +234,20 @@ TEST(Json, WhatIsWrittenReadsBackEqual) {
   }
 }
 
+TEST(Json, UnescapesWhatEscapeJsonWrites) {
+  for (const char* text : {"", "plain", "a \"b\" \\ \n\t", "caf\u00e9 \u65e5"}) {
+    EXPECT_EQ(UnescapeJson(EscapeJson(text)), text);
+  }
+  EXPECT_EQ(UnescapeJson(R"(\u00e9)"), "\u00e9");
+  EXPECT_EQ(UnescapeJson(R"(cut \)"), "");
+  EXPECT_EQ(UnescapeJson("a\"b"), "");
+}
+
+TEST(Json, DumpLineReplacesHalfCharacters) {
+  EXPECT_EQ(DumpLine({{"a", {1, "x\n"}}}), R"({"a":[1,"x\n"]})");
+  EXPECT_EQ(DumpLine("half \xc3"), "\"half \uFFFD\"");
+}
+
 // Any cut or changed byte gives a value or an error, never a crash.
 TEST(Json, DamagedTextIsAnError) {
   const std::string text = R"({"a": [1, -2.5e3, "x\u00e9\n"], "b": {"c": null, "d": true}})";

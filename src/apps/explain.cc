@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/generation_json.h"
+#include "apps/columns.h"
 #include "base/utf8.h"
 #include "json/json.h"
 
@@ -73,27 +74,19 @@ std::vector<std::string> RejectedBranches(const RoundTrace& round, const Tokeniz
   return texts;
 }
 
-void ExplainForecast(std::FILE* out, const Palette& colour, const Catalog& catalog,
-                     const Forecast& forecast) {
-  fmt::print(out, "forecast");
-  if (catalog.tools.empty()) fmt::print(out, " no tools");
+void ExplainForecast(std::FILE* out, const Catalog& catalog, const Forecast& forecast) {
+  std::string text;
   for (const CallGroup& group : forecast.groups) {
-    fmt::print(out, " {}#{}{} {}(", colour.dim, group.call + 1, colour.off,
-               ToolName(catalog, group.tool));
+    text += fmt::format("{}#{} {}(", text.empty() ? "" : " ", group.call + 1,
+                        ToolName(catalog, group.tool));
     for (size_t i = 0; i < group.slots.size(); ++i) {
       const Slot& slot = group.slots[i];
-      fmt::print(out, "{}{}{}: {}", i == 0 ? "" : ", ", slot.path, slot.required ? "" : "?",
-                 Name(slot.type));
+      text += fmt::format("{}{}{}: {}", i == 0 ? "" : ", ", slot.path, slot.required ? "" : "?",
+                          Name(slot.type));
     }
-    fmt::print(out, ")");
+    text += ")";
   }
-  fmt::print(out, "\n");
-}
-
-std::string Text(std::span<const Token> tokens, const Tokenizer& tokenizer) {
-  std::string text;
-  for (const Token token : tokens) text += tokenizer.Piece(token);
-  return text;
+  Columns(out, "forecast").PutWords(catalog.tools.empty() ? "no tools" : text);
 }
 
 // `create_event#1.title`: the slot that a branch or a transition is about.
@@ -102,70 +95,73 @@ std::string SlotName(const Catalog& catalog, int tool, int call, std::string_vie
                      field);
 }
 
-// What each SIDE branch did: accepted text, the correction in brackets, and the value so far.
+// What each SIDE branch did: accepted text, the correction in brackets, what was refused.
 void ExplainSide(std::FILE* out, const Palette& colour, const Catalog& catalog,
                  const Tokenizer& tokenizer, const RoundTrace& round) {
   for (size_t i = 0; i < round.side_verdicts.size(); ++i) {
     const SideVerdict& verdict = round.side_verdicts[i];
-    const SideView& view = round.news.side[i];
+    const PreparedValue& value = round.news.side[i].value;
     const std::span<const Token> draft = round.proposal.side[i].draft;
     const size_t accepted = static_cast<size_t>(verdict.accepted);
-    fmt::print(out, "{:10}{}side {:<28}{} {}{}{}[{}{}{}]{}{}{}{}{}\n", "", colour.dim,
-               SlotName(catalog, view.value.tool, view.value.call, view.value.field), colour.off,
-               colour.accepted, OneLine(Text(draft.first(accepted), tokenizer)), colour.off,
-               colour.corrected, OneLine(tokenizer.Piece(verdict.correction)), colour.off,
-               colour.rejected, OneLine(Text(draft.subspan(accepted), tokenizer)), colour.off,
-               view.value.complete ? "  ready: " : "",
-               view.value.complete ? OneLine(view.value.json) : "");
+    Columns line(out, "  side");
+    line.Put(SlotName(catalog, value.tool, value.call, value.field) + " ", colour.dim, colour.off);
+    line.Put(OneLine(tokenizer.Decode(draft.first(accepted))), colour.accepted, colour.off);
+    line.Put("[");
+    line.Put(OneLine(tokenizer.Piece(verdict.correction)), colour.corrected, colour.off);
+    line.Put("]");
+    line.Put(OneLine(tokenizer.Decode(draft.subspan(accepted))), colour.rejected, colour.off);
+    if (value.complete) line.PutWords("  ready: " + OneLine(value.json));
   }
 }
 
 // What MAIN's draft had from SIDE branches, and what the verified text did to the schedule.
-void ExplainSlots(std::FILE* out, const Palette& colour, const Catalog& catalog,
-                  const RoundTrace& round) {
-  std::string packed;
+void ExplainSlots(std::FILE* out, const Catalog& catalog, const RoundTrace& round) {
+  std::string prepared;
   for (const PreparedValue& value : round.proposal.prepared) {
-    packed += fmt::format(" {} {}{}", SlotName(catalog, value.tool, value.call, value.field),
-                          OneLine(value.json), value.complete ? "" : "...");
+    prepared += fmt::format("{}{} {}{}", prepared.empty() ? "" : ", ",
+                            SlotName(catalog, value.tool, value.call, value.field),
+                            OneLine(value.json), value.complete ? "" : "...");
   }
-  if (!packed.empty()) fmt::print(out, "{:10}{}prepared{}{}\n", "", colour.dim, packed, colour.off);
+  if (!prepared.empty()) Columns(out, "  prepared").PutWords(prepared);
   std::string events;
   for (const ScheduleEvent& event : round.news.events)
-    events += (events.empty() ? " " : "; ") + event.Dump(catalog);
-  if (!events.empty()) fmt::print(out, "{:10}{}slots{}{}\n", "", colour.dim, events, colour.off);
+    events += (events.empty() ? "" : "; ") + event.Dump(catalog);
+  if (!events.empty()) Columns(out, "  slots").PutWords(events);
 }
 
 void ExplainRound(std::FILE* out, const Palette& colour, const Catalog& catalog,
                   const Tokenizer& tokenizer, const RoundTrace& round) {
-  std::string accepted;
-  std::string corrected;
-  for (size_t i = 0; i < round.committed.size(); ++i) {
-    const bool drafted = i < round.verdict.path.size();
-    (drafted ? accepted : corrected) += tokenizer.Piece(round.committed[i]);
+  const size_t accepted = std::min(round.committed.size(), round.verdict.path.size());
+  const std::span<const Token> committed = round.committed;
+  Columns(out, fmt::format("round {}", round.round))
+      .Put(fmt::format("{} of {} accepted{}, {:.1f} ms", round.verdict.path.size(),
+                       round.proposal.pack.nodes.size(),
+                       round.side_rows > 0 ? fmt::format(", {} SIDE rows", round.side_rows) : "",
+                       round.draft_ms + round.verify_ms),
+           colour.dim, colour.off);
+  {
+    Columns line(out, "  main");
+    line.Put(OneLine(tokenizer.Decode(committed.first(accepted))), colour.accepted, colour.off);
+    line.Put("[");
+    line.Put(OneLine(tokenizer.Decode(committed.subspan(accepted))), colour.corrected, colour.off);
+    line.Put("]");
   }
-  fmt::print(out, "{}round {:2}  {:2} drafted, {:2} accepted  {:6.1f} ms{}  {}{}{}[{}{}{}]\n",
-             colour.dim, round.round, round.proposal.pack.nodes.size(), round.verdict.path.size(),
-             round.draft_ms + round.verify_ms, colour.off, colour.accepted, OneLine(accepted),
-             colour.off, colour.corrected, OneLine(corrected), colour.off);
   const std::vector<std::string> rejected = RejectedBranches(round, tokenizer);
   for (size_t i = 0; i < std::min(rejected.size(), kRejectedShown); ++i) {
     std::string text = OneLine(rejected[i]);
     if (text.size() > kRejectedWidth)
       text = text.substr(0, WholeCharacters(text.substr(0, kRejectedWidth))) + "...";
-    fmt::print(out, "{:44}{}not{} {}{}{}\n", "", colour.dim, colour.off, colour.rejected, text,
-               colour.off);
+    Columns(out, "  not").Put(text, colour.rejected, colour.off);
   }
   if (rejected.size() > kRejectedShown) {
-    fmt::print(out, "{:44}{}not {} more{}\n", "", colour.dim, rejected.size() - kRejectedShown,
-               colour.off);
+    Columns(out, "  not")
+        .Put(fmt::format("{} more", rejected.size() - kRejectedShown), colour.dim, colour.off);
   }
   ExplainSide(out, colour, catalog, tokenizer, round);
-  ExplainSlots(out, colour, catalog, round);
+  ExplainSlots(out, catalog, round);
 }
 
-void WriteLine(std::FILE* out, const Json& line) {
-  fmt::print(out, "{}\n", line.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
+void WriteLine(std::FILE* out, const Json& line) { fmt::print(out, "{}\n", DumpLine(line)); }
 
 Json ForecastJson(const Catalog& catalog, const Forecast& forecast) {
   Json groups = Json::array();
@@ -269,9 +265,7 @@ Json RoundJson(const Catalog& catalog, const Tokenizer& tokenizer, const RoundTr
 TraceSink ExplainTo(std::FILE* out, const Catalog& catalog, const Tokenizer& tokenizer) {
   const Palette& colour = isatty(fileno(out)) != 0 ? kColours : kPlain;
   return {.forecast =
-              [=, &catalog](const Forecast& forecast) {
-                ExplainForecast(out, colour, catalog, forecast);
-              },
+              [=, &catalog](const Forecast& forecast) { ExplainForecast(out, catalog, forecast); },
           .round =
               [=, &catalog, &tokenizer](const RoundTrace& round) {
                 ExplainRound(out, colour, catalog, tokenizer, round);

@@ -111,8 +111,7 @@ int PrintComparison(const Generation& reference, const Generation& generation,
   PrintTableRow(Method::kAr, reference.stats, reference.stats);
   PrintTableRow(method, generation.stats, reference.stats);
   fmt::print(
-      "\nsame bytes: {} (prompt {} tokens; its {:.0f} ms are the same for both and not in the "
-      "table)\n",
+      "\nsame bytes: {}\nprompt: {} tokens, {:.0f} ms, the same for both and not in the table\n",
       same ? "yes" : "NO", generation.stats.prompt_tokens,
       generation.stats.prepare_ms + generation.stats.prefill_ms);
   return same ? kExitOk : kExitCheckFailed;

@@ -82,10 +82,8 @@ std::string Difference(const PairResult& want, const PairResult& got) {
   size_t at = 0;
   while (at < std::min(want.text.size(), got.text.size()) && want.text[at] == got.text[at]) ++at;
   const size_t from = at - std::min<size_t>(at, 30);
-  return fmt::format(
-      "{}: differs from ar at byte {}: ar has {} and the method {}", want.request, at,
-      Json(want.text.substr(from, 60)).dump(-1, ' ', false, Json::error_handler_t::replace),
-      Json(got.text.substr(from, 60)).dump(-1, ' ', false, Json::error_handler_t::replace));
+  return fmt::format("{}: differs from ar at byte {}: ar has {} and the method {}", want.request,
+                     at, DumpLine(want.text.substr(from, 60)), DumpLine(got.text.substr(from, 60)));
 }
 
 double Share(int part, int whole) { return whole > 0 ? static_cast<double>(part) / whole : 0; }
@@ -109,13 +107,12 @@ Json TallyJson(const Tally& tally, const Tally& reference, int requests) {
 }
 
 void PrintTable(const std::vector<Tally>& tallies, int requests) {
-  fmt::print("{:<16}{:>10}{:>9}{:>10}{:>7}{:>14}{:>10}{:>10}\n", "method", "agreement", "tokens",
+  fmt::print("{:<17}{:>9}{:>8}{:>9}{:>7}{:>13}{:>9}{:>8}\n", "method", "agreement", "tokens",
              "forwards", "AL", "nodes/verify", "tokens/s", "speed-up");
   for (const Tally& tally : tallies) {
-    fmt::print("{:<16}{:>10.4f}{:>9}{:>10}{:>7.2f}{:>14.2f}{:>10.0f}{:>9.2f}x\n",
-               Name(tally.method), Share(tally.agreeing, requests), tally.tokens, tally.forwards,
-               tally.al(), tally.nodes_per_verify(), tally.decode_tps(),
-               tally.SpeedUp(tallies.front()));
+    fmt::print("{:<17}{:>9.4f}{:>8}{:>9}{:>7.2f}{:>13.2f}{:>9.0f}{:>7.2f}x\n", Name(tally.method),
+               Share(tally.agreeing, requests), tally.tokens, tally.forwards, tally.al(),
+               tally.nodes_per_verify(), tally.decode_tps(), tally.SpeedUp(tallies.front()));
   }
 }
 

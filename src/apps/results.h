@@ -48,8 +48,6 @@ bool SameAnswer(const PairResult& a, const PairResult& b);
 
 // 16 hex digits that depend on every token.
 std::string HashTokens(const std::vector<Token>& tokens);
-// 16 hex digits that depend on every byte of the file, and its length.
-Result<std::string> HashFile(const std::string& path);
 
 class ResultsFile {
  public:

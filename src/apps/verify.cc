@@ -14,6 +14,7 @@
 #include "apps/options.h"
 #include "apps/progress.h"
 #include "apps/results.h"
+#include "base/hash_file.h"
 #include "catalog/dataset.h"
 #include "catalog/prompt.h"
 

@@ -319,5 +319,19 @@ TEST(ScriptedModelTest, FeaturesAreAFunctionOfTheHistory) {
   EXPECT_NE(Copy(together.Features(1, 0)), Copy(together.Features(1, 2)));
 }
 
+TEST(ScriptedModelTest, PrefillGivesFeaturesOfEveryToken) {
+  const std::vector<int> layers = {1};
+  ScriptedModel prefilled(Letters(), {.max_rows = 2}), stepped(Letters(), {});
+  prefilled.SetFeatureLayers(layers);
+  stepped.SetFeatureLayers(layers);
+  const std::vector<Token> tokens = {Token{'a'}, Token{'b'}, Token{'c'}};
+  prefilled.Prefill(tokens, 0, SequenceId{0});
+  Step(stepped, "+ a@0{0} b@1{0} c@2{0}");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Copy(prefilled.Features(1, i)), Copy(stepped.Features(1, i)));
+  }
+  EXPECT_THROW(prefilled.Logits(2), InternalError);
+}
+
 }  // namespace
 }  // namespace schemafill

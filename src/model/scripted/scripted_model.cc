@@ -73,10 +73,13 @@ void ScriptedModel::Prefill(std::span<const Token> tokens, int first, SequenceId
                     .position = first + static_cast<int>(rows.size()),
                     .sequences = {sequence}});
   }
+  outputs_.clear();
   for (size_t begin = 0; begin < rows.size(); begin += options_.max_rows) {
     const size_t count = std::min(rows.size() - begin, static_cast<size_t>(options_.max_rows));
     for (const Stored& stored : Store(std::span(rows).subspan(begin, count))) {
-      cells_[stored.cell].state = Compute(Visible(stored.cell, sequence), stored.continues);
+      const History history = Visible(stored.cell, sequence);
+      cells_[stored.cell].state = Compute(history, stored.continues);
+      outputs_.push_back(MakeOutput(history, /*wants_logits=*/false));
     }
   }
 }

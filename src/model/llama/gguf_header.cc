@@ -227,6 +227,16 @@ std::vector<int64_t> GgufHeader::Sizes(const std::string& key) const {
   return Integers(architecture() + "." + key);
 }
 
+void GgufHeader::CopyKeys(std::string_view prefix, gguf_context* to) const {
+  std::unique_ptr<gguf_context, LlamaDeleter> copy(gguf_init_empty());
+  gguf_set_kv(copy.get(), header_.get());
+  for (int64_t id = 0; id < gguf_get_n_kv(header_.get()); ++id) {
+    const std::string key = gguf_get_key(header_.get(), id);
+    if (!key.starts_with(prefix)) gguf_remove_key(copy.get(), key.c_str());
+  }
+  gguf_set_kv(to, copy.get());
+}
+
 const GgufTensor* GgufHeader::FindTensor(const std::string& name) const {
   const auto found = std::find_if(tensors_.begin(), tensors_.end(),
                                   [&](const GgufTensor& tensor) { return tensor.name == name; });

@@ -50,6 +50,9 @@ class GgufHeader {
   std::optional<int64_t> Size(const std::string& key) const;
   std::vector<int64_t> Sizes(const std::string& key) const;
 
+  // Copies the keys that begin with `prefix` and their values.
+  void CopyKeys(std::string_view prefix, gguf_context* to) const;
+
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
   const GgufTensor* FindTensor(const std::string& name) const;
   size_t weight_bytes() const;

@@ -8,7 +8,7 @@
 DEMO  = build/schemafill generate --request examples/two-calls.json --compare
 JOBS ?= $(shell nproc)
 
-.PHONY: build help setup demo test asan peer-tools clean
+.PHONY: build help setup demo test train-tools asan peer-tools clean
 .DEFAULT_GOAL := build
 
 help:  ## this list
@@ -24,8 +24,13 @@ demo: setup  ## build the program alone and run the demonstration
 	@tools/build.sh release $(JOBS) schemafill_cli
 	$(DEMO)
 
-test: build  ## run every test
+test: train-tools  ## build everything, the trainers included, and run every test
+	@tools/build.sh release $(JOBS)
 	ctest --test-dir build --output-on-failure --no-tests=error -j 2
+
+train-tools: setup  ## install libtorch and build the trainers of adapters and heads
+	@python3 tools/setup.py --train
+	@tools/build.sh release $(JOBS) schemafill_train_cli -DSCHEMAFILL_TRAIN=ON
 
 asan: setup  ## build with AddressSanitizer and UBSan, and run the tests
 	@tools/build.sh asan $(JOBS)

@@ -23,10 +23,12 @@ endif()
 install(TARGETS schemafill EXPORT schemafillTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET schemafill_cli)
-  set_target_properties(schemafill_cli PROPERTIES INSTALL_RPATH "${_rpath}")
-  install(TARGETS schemafill_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
+foreach(_program schemafill_cli schemafill_train_cli)
+  if(TARGET ${_program})
+    set_target_properties(${_program} PROPERTIES INSTALL_RPATH "${_rpath}")
+    install(TARGETS ${_program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
 install(DIRECTORY include/schemafill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 install(EXPORT schemafillTargets NAMESPACE schemafill:: DESTINATION ${_package_dir})

@@ -14,13 +14,14 @@ import tempfile
 from pathlib import Path
 
 ORDER = ("base json model model/llama model/scripted sample kv catalog forecast plan draft pack verify commit engine"
-         " api apps").split()
+         " api train apps").split()
 BACKENDS = ("model/llama", "model/scripted")
 SUFFIXES = (".h", ".cc", ".cpp", ".inc")
 
 # (headers, the only folder that may include them)
 CONFINED = [
     (re.compile(r"(llama(-cpp)?|ggml[\w-]*|gguf)\.h"), "model/llama"),
+    (re.compile(r"(torch|ATen|c10)/.*"), "train"),
     (re.compile(r"CLI/.*|httplib\.h"), "apps"),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -95,6 +96,9 @@ CASES = [
     ("src/kv/a.h", '#include "ggml-backend.h"\n', "<ggml-backend.h> may be included only"),
     ("src/catalog/a.cc", "#include <gguf.h>\n", "<gguf.h> may be included only"),
     ("src/api/a.cc", "#include <httplib.h>\n", "<httplib.h> may be included only in src/apps/"),
+    ("src/train/a.cc", '#include <torch/torch.h>\n#include "engine/engine.h"\n', ""),
+    ("src/apps/a.cc", "#include <torch/torch.h>\n", "<torch/torch.h> may be included only in src/train/"),
+    ("src/engine/a.cc", '#include "train/head.h"\n', "src/engine/ must not include src/train/"),
     ("src/plan/a.cc", "#include <CLI/App.hpp>\n", "<CLI/App.hpp> may be included only in src/apps/"),
     ("src/plan/a.cc", '#include "b.h"\n', "does not start with a folder"),
     ("src/other/a.cc", "int x;\n", "lies in no folder of the order"),

@@ -174,7 +174,15 @@ def missing_packages(names):
 
 
 def debian_packages(step):
-    names = listed(TOOLS / "debian-packages.txt")
+    install_packages(step, listed(TOOLS / "debian-packages.txt"))
+
+
+def training_packages(step):
+    """Not part of the set-up: libtorch, for the trainers of adapters and heads."""
+    install_packages(step, listed(TOOLS / "debian-packages-train.txt"))
+
+
+def install_packages(step, names):
     if not shutil.which("dpkg-query"):
         step.ready("not a Debian system; please see to it that what these packages hold is installed:\n      "
                    + " ".join(names))
@@ -407,6 +415,7 @@ SETUP = [
     ("default model", default_model),
     ("BFCL data", bfcl_data),
 ]
+TRAIN = [("Debian packages for training", training_packages)]
 PEERS = SETUP[:2] + [("llama.cpp's own programs", peer_tools)]
 
 
@@ -414,10 +423,12 @@ def main():
     parser = argparse.ArgumentParser(description="Prepares this checkout; see the head of tools/setup.py.")
     parser.add_argument("--peer-tools", action="store_true",
                         help="build llama-server, llama-bench and others instead, for benchmarks (slow, once)")
+    parser.add_argument("--train", action="store_true",
+                        help="the packages that training needs instead (about 500 MB)")
     args = parser.parse_args()
     if sys.version_info < (3, 10):
         sys.exit("setup: Python 3.10 or newer is needed")
-    steps = PEERS if args.peer_tools else SETUP
+    steps = PEERS if args.peer_tools else TRAIN if args.train else SETUP
     for number, (title, action) in enumerate(steps, 1):
         step = Step(number, len(steps), title)
         try:

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 namespace schemafill {
 
@@ -11,6 +12,9 @@ using CommandRunner = std::function<int()>;
 
 CommandRunner AddGenerate(CLI::App& program);
 CommandRunner AddTrace(CLI::App& program);
+// A command of schemafill-train, which must lie beside the program.
+CommandRunner AddTrainer(CLI::App& program, const std::string& command,
+                         const std::string& description);
 CommandRunner AddVerify(CLI::App& program);
 
 }  // namespace schemafill

@@ -27,6 +27,11 @@ int main(int argc, char** argv) {
   std::map<std::string, schemafill::CommandRunner> runners = {
       {"generate", schemafill::AddGenerate(program)},
       {"trace", schemafill::AddTrace(program)},
+      {"train-adapter",
+       schemafill::AddTrainer(program, "train-adapter",
+                              "Tune a LoRA adapter that teaches a target to call tools")},
+      {"train-head",
+       schemafill::AddTrainer(program, "train-head", "Train an EAGLE-3 head for a target")},
       {"verify", schemafill::AddVerify(program)},
   };
   try {

@@ -1,0 +1,175 @@
+#include "train/head_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "catalog/prompt.h"
+#include "engine/engine.h"
+#include "plan/measure_cost.h"
+
+namespace schemafill {
+namespace {
+
+constexpr SequenceId kMain{0};
+constexpr uint64_t kHeldOutPercent = 8;
+
+// Which sample goes to which side.
+uint64_t SplitKey(const HeadSample& sample) { return MixBits(sample.request); }
+
+// Features of the sample's rows, [rows, layers * width]. The engine left the prompt's cells in
+// place, so only the rows from sample.first_row on run again. They give the cells of the prompt's
+// end the values that they had, so the engine's next request may still reuse them.
+std::vector<float> ComputeFeatures(TargetModel& target, const HeadSample& sample,
+                                   std::span<const int> layers) {
+  for (int i = 0; i < target.info().max_sequences; ++i) {
+    target.Drop(SequenceId{i}, sample.first_row, -1);
+  }
+  target.Prefill(std::span(sample.tokens).subspan(sample.first_row, sample.rows), sample.first_row,
+                 kMain);
+  std::vector<float> features;
+  for (int row = 0; row < sample.rows; ++row) {
+    for (const int layer : layers) {
+      const std::span<const float> one = target.Features(layer, row);
+      features.insert(features.end(), one.begin(), one.end());
+    }
+  }
+  return features;
+}
+
+class Collector {
+ public:
+  Collector(TargetModel& target, int max_tokens, HeadSamples* samples)
+      : target_(target), samples_(samples), engine_(target, MeasureCost(target).curve) {
+    options_.max_tokens = max_tokens;
+    target_.SetFeatureLayers(samples->origin().layers);
+    for (const HeadSample& sample : samples->samples()) kept_.insert(sample.request);
+  }
+
+  Status Take(Request request) {
+    HeadSample sample;
+    sample.tokens = BuildPrompt(request, target_.tokenizer()).tokens;
+    sample.prompt_tokens = static_cast<int>(sample.tokens.size());
+    sample.request = RequestHash(sample.tokens);
+    if (!seen_.insert(sample.request).second) return ++result_.repeated, Status();
+    if (kept_.contains(sample.request)) return {};
+    if (sample.prompt_tokens >= target_.info().context_size) return ++result_.too_long, Status();
+    request.temperature = 0;
+    request.max_tokens.reset();
+    const Result<Generation> generation = engine_.Generate(request, options_);
+    if (!generation) return generation.error();
+    sample.tokens.insert(sample.tokens.end(), generation->tokens.begin(), generation->tokens.end());
+    tokens_ += generation->stats.tokens;
+    sample.first_row = std::max(0, sample.prompt_tokens - samples_->origin().prompt_rows);
+    sample.rows = static_cast<int>(sample.tokens.size()) - 2 - sample.first_row;
+    if (sample.rows < 1) return ++result_.too_short, Status();
+    return samples_->Append(sample, ComputeFeatures(target_, sample, samples_->origin().layers));
+  }
+
+  int64_t tokens() const { return tokens_; }
+  Collected& result() { return result_; }
+
+ private:
+  TargetModel& target_;
+  HeadSamples* samples_;
+  Engine engine_;
+  GenerateOptions options_;
+  std::set<uint64_t> kept_;  // requests whose samples an earlier run made
+  std::set<uint64_t> seen_;
+  int64_t tokens_ = 0;
+  Collected result_;
+};
+
+}  // namespace
+
+std::vector<int> DefaultTargetLayers(int layers) {
+  const int last = std::max(0, layers - 3);
+  return {std::min(2, last), layers / 2, std::max(last, layers / 2)};
+}
+
+Result<std::vector<Request>> ReadRequests(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return BadInput(fmt::format("'{}' can't be opened; check the path", path));
+  std::vector<Request> requests;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const Result<Json> body = ParseJson(line, "request");
+    Result<Request> request = body ? ParseRequest(*body) : Result<Request>(body.error());
+    if (!request) {
+      return BadInput(fmt::format("{}: line {}: {}", path, number, request.error().message));
+    }
+    requests.push_back(std::move(*request));
+  }
+  if (requests.empty()) {
+    return BadInput(fmt::format(
+        "'{}' has no requests; give JSON lines, each an OpenAI body with messages and tools",
+        path));
+  }
+  return requests;
+}
+
+Result<Collected> CollectSamples(TargetModel& target, std::span<const Request> requests,
+                                 int max_tokens, HeadSamples* samples,
+                                 const std::atomic<bool>& stop,
+                                 const std::function<void(const CollectProgress&)>& progress) {
+  Collector collector(target, max_tokens, samples);
+  CollectProgress now{.total = static_cast<int>(requests.size())};
+  Stopwatch watch;
+  int generated = 0;
+  for (const Request& request : requests) {
+    if (stop) break;
+    const int64_t tokens = collector.tokens();
+    if (Status status = collector.Take(request); !status) return status.error();
+    ++now.done;
+    if (collector.tokens() > tokens) ++generated;
+    const double seconds = watch.ElapsedMs() / 1000;
+    now.tokens_per_second = collector.tokens() / seconds;
+    // Requests that an earlier run took cost next to nothing.
+    if (generated > 0) now.seconds_left = seconds / generated * (now.total - now.done);
+    progress(now);
+  }
+  collector.result().finished = now.done == now.total;
+  return collector.result();
+}
+
+uint64_t RequestHash(std::span<const Token> prompt) {
+  uint64_t hash = MixBits(prompt.size());
+  for (const Token token : prompt) hash = MixBits(hash ^ static_cast<uint64_t>(Index(token)));
+  return hash;
+}
+
+SampleSplit SplitSamples(std::span<const HeadSample> samples, const std::set<uint64_t>& held_out) {
+  SampleSplit split;
+  for (int i = 0; i < std::ssize(samples); ++i) {
+    (held_out.contains(samples[i].request) ? split.held_out : split.train).push_back(i);
+  }
+  return split;
+}
+
+SampleSplit SplitSamples(std::span<const HeadSample> samples) {
+  Check(samples.size() >= 2, "a split of less than two samples");
+  SampleSplit split;
+  for (int i = 0; i < std::ssize(samples); ++i) {
+    const bool held_out = SplitKey(samples[i]) % 100 < kHeldOutPercent;
+    (held_out ? split.held_out : split.train).push_back(i);
+  }
+  const auto key = [&](int index) { return SplitKey(samples[index]); };
+  if (split.held_out.empty()) {
+    const auto first = std::ranges::min_element(split.train, {}, key);
+    split.held_out.push_back(*first);
+    split.train.erase(first);
+  } else if (split.train.empty()) {
+    const auto last = std::ranges::max_element(split.held_out, {}, key);
+    split.train.push_back(*last);
+    split.held_out.erase(last);
+  }
+  return split;
+}
+
+}  // namespace schemafill

@@ -199,7 +199,7 @@ CommandRunner AddTrainHead(CLI::App& program) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App program("Training for SchemaFill", "schemafill-train");
+  CLI::App program("Training for SchemaFill", "schemafill");
   program.set_version_flag("--version", std::string(Version()));
   program.require_subcommand(1);
   std::map<std::string, CommandRunner> runners = {

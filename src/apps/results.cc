@@ -10,8 +10,8 @@
 
 #include "api/generation_json.h"
 #include "apps/files.h"
-#include "base/random.h"
 #include "base/utf8.h"
+#include "model/hash_tokens.h"
 
 namespace schemafill {
 namespace fs = std::filesystem;
@@ -21,8 +21,6 @@ namespace {
 std::string Key(std::string_view request, std::string_view prompt, std::string_view method) {
   return fmt::format("{}\n{}\n{}", request, prompt, method);
 }
-
-std::string Hex(uint64_t bits) { return fmt::format("{:016x}", bits); }
 
 Error NoHeader(const std::string& path) {
   return BadInput(fmt::format(
@@ -82,10 +80,8 @@ bool SameAnswer(const PairResult& a, const PairResult& b) {
   return a.token_ids == b.token_ids && a.text == b.text;
 }
 
-std::string HashTokens(const std::vector<Token>& tokens) {
-  uint64_t hash = MixBits(tokens.size());
-  for (const Token token : tokens) hash = MixBits(hash ^ static_cast<uint64_t>(Index(token)));
-  return Hex(hash);
+std::string PromptHash(const std::vector<Token>& tokens) {
+  return fmt::format("{:016x}", HashTokens(tokens));
 }
 
 Result<ResultsFile> ResultsFile::Open(const std::string& path, const Json& run) {

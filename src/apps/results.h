@@ -47,7 +47,7 @@ Result<PairResult> ParsePair(const Json& line);
 bool SameAnswer(const PairResult& a, const PairResult& b);
 
 // 16 hex digits that depend on every token.
-std::string HashTokens(const std::vector<Token>& tokens);
+std::string PromptHash(const std::vector<Token>& tokens);
 
 class ResultsFile {
  public:

@@ -147,7 +147,7 @@ Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
 Result<std::vector<PairResult>> RunRequest(Engine& engine, const Request& request,
                                            const std::vector<Tally>& tallies,
                                            GenerateOptions options, ResultsFile& results) {
-  const std::string prompt = HashTokens(BuildPrompt(request, engine.model().tokenizer()).tokens);
+  const std::string prompt = PromptHash(BuildPrompt(request, engine.model().tokenizer()).tokens);
   std::vector<PairResult> pairs;
   for (const Tally& tally : tallies) {
     if (const PairResult* finished = results.Find(request.id, prompt, Name(tally.method))) {

@@ -67,11 +67,15 @@ Result<Data> ReadData(const AdapterOptions& options) {
 }
 
 Json Settings(const AdapterOptions& options, const AdapterData& data) {
-  return {{"rank", options.rank},           {"scale", options.scale},
-          {"steps", options.loop.steps},    {"batch", options.loop.batch},
-          {"rate", options.loop.peak_rate}, {"seed", options.loop.seed},
+  return {{"rank", options.rank},
+          {"scale", options.scale},
+          {"steps", options.loop.steps},
+          {"batch", options.loop.batch},
+          {"rate", options.loop.peak_rate},
+          {"seed", options.loop.seed},
           {"from", options.from},
-          {"examples", data.examples},      {"max_tokens", options.max_tokens}};
+          {"examples", data.examples},
+          {"max_tokens", options.max_tokens}};
 }
 
 }  // namespace

@@ -2,25 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <utility>
 
 #include "catalog/prompt.h"
+#include "train/json_lines.h"
 
 namespace schemafill {
 namespace {
 
-Result<Example> ParseExample(const std::string& line, const Tokenizer& tokenizer, Token end) {
-  const Result<Json> record = ParseJson(line, "example");
-  if (!record) return record.error();
-  const auto answer = record->find("answer");
-  if (answer == record->end() || !answer->is_string()) {
+Result<Example> ParseExample(const Json& record, const Tokenizer& tokenizer, Token end) {
+  const auto answer = record.find("answer");
+  if (answer == record.end() || !answer->is_string()) {
     return BadInput("answer: the text to learn is missing");
   }
-  const Result<Request> request = ParseRequest(*record);
+  const Result<Request> request = ParseRequest(record);
   if (!request) return request.error();
   Example example;
-  if (const auto id = record->find("id"); id != record->end() && id->is_string()) {
+  if (const auto id = record.find("id"); id != record.end() && id->is_string()) {
     example.id = *id;
   }
   example.tokens = BuildPrompt(*request, tokenizer).tokens;
@@ -35,22 +33,18 @@ Result<Example> ParseExample(const std::string& line, const Tokenizer& tokenizer
 
 Result<Examples> ReadExamples(const std::string& path, const Tokenizer& tokenizer, Token end,
                               int max_tokens) {
-  std::ifstream file(path);
-  if (!file) return BadInput(fmt::format("'{}' can't be opened; check the path", path));
   Examples result;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    Result<Example> example = ParseExample(line, tokenizer, end);
-    if (!example) {
-      return BadInput(fmt::format("{}: line {}: {}", path, number, example.error().message));
-    }
+  const Status read = ReadJsonLines(path, [&](const Json& record) -> Status {
+    Result<Example> example = ParseExample(record, tokenizer, end);
+    if (!example) return example.error();
     if (static_cast<int>(example->tokens.size()) > max_tokens) {
       ++result.too_long;
     } else {
       result.examples.push_back(std::move(*example));
     }
-  }
+    return {};
+  });
+  if (!read) return read.error();
   if (result.examples.empty()) {
     return BadInput(fmt::format("'{}' has no example of at most {} tokens ({} are longer)", path,
                                 max_tokens, result.too_long));

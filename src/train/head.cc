@@ -10,13 +10,13 @@
 
 #include "base/hash_file.h"
 #include "catalog/prompt.h"
+#include "model/hash_tokens.h"
 #include "model/llama/llama_model.h"
 #include "model/llama/llama_target.h"
 
 namespace schemafill {
 namespace {
 
-constexpr int kTargetLayers = 3;
 constexpr int kMeasuredSamples = 8;  // for the sizes of features
 
 Status CheckOptions(const HeadOptions& options) {
@@ -160,7 +160,7 @@ class HeadTrainer {
     } else {
       std::set<uint64_t> hashes;
       for (const Request& request : held_out_) {
-        hashes.insert(RequestHash(BuildPrompt(request, tokenizer).tokens));
+        hashes.insert(HashTokens(BuildPrompt(request, tokenizer).tokens));
       }
       split_ = SplitSamples(samples_->samples(), hashes);
       if (split_.train.empty() || split_.held_out.empty()) {

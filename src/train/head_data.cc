@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <utility>
 
@@ -11,7 +10,9 @@
 #include "base/random.h"
 #include "catalog/prompt.h"
 #include "engine/engine.h"
+#include "model/hash_tokens.h"
 #include "plan/measure_cost.h"
+#include "train/json_lines.h"
 
 namespace schemafill {
 namespace {
@@ -55,7 +56,7 @@ class Collector {
     HeadSample sample;
     sample.tokens = BuildPrompt(request, target_.tokenizer()).tokens;
     sample.prompt_tokens = static_cast<int>(sample.tokens.size());
-    sample.request = RequestHash(sample.tokens);
+    sample.request = HashTokens(sample.tokens);
     if (!seen_.insert(sample.request).second) return ++result_.repeated, Status();
     if (kept_.contains(sample.request)) return {};
     if (sample.prompt_tokens >= target_.info().context_size) return ++result_.too_long, Status();
@@ -93,19 +94,14 @@ std::vector<int> DefaultTargetLayers(int layers) {
 }
 
 Result<std::vector<Request>> ReadRequests(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return BadInput(fmt::format("'{}' can't be opened; check the path", path));
   std::vector<Request> requests;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const Result<Json> body = ParseJson(line, "request");
-    Result<Request> request = body ? ParseRequest(*body) : Result<Request>(body.error());
-    if (!request) {
-      return BadInput(fmt::format("{}: line {}: {}", path, number, request.error().message));
-    }
+  const Status read = ReadJsonLines(path, [&](const Json& body) -> Status {
+    Result<Request> request = ParseRequest(body);
+    if (!request) return request.error();
     requests.push_back(std::move(*request));
-  }
+    return {};
+  });
+  if (!read) return read.error();
   if (requests.empty()) {
     return BadInput(fmt::format(
         "'{}' has no requests; give JSON lines, each an OpenAI body with messages and tools",
@@ -121,27 +117,16 @@ Result<Collected> CollectSamples(TargetModel& target, std::span<const Request> r
   Collector collector(target, max_tokens, samples);
   CollectProgress now{.total = static_cast<int>(requests.size())};
   Stopwatch watch;
-  int generated = 0;
   for (const Request& request : requests) {
     if (stop) break;
-    const int64_t tokens = collector.tokens();
     if (Status status = collector.Take(request); !status) return status.error();
     ++now.done;
-    if (collector.tokens() > tokens) ++generated;
     const double seconds = watch.ElapsedMs() / 1000;
     now.tokens_per_second = collector.tokens() / seconds;
-    // Requests that an earlier run took cost next to nothing.
-    if (generated > 0) now.seconds_left = seconds / generated * (now.total - now.done);
     progress(now);
   }
   collector.result().finished = now.done == now.total;
   return collector.result();
-}
-
-uint64_t RequestHash(std::span<const Token> prompt) {
-  uint64_t hash = MixBits(prompt.size());
-  for (const Token token : prompt) hash = MixBits(hash ^ static_cast<uint64_t>(Index(token)));
-  return hash;
 }
 
 SampleSplit SplitSamples(std::span<const HeadSample> samples, const std::set<uint64_t>& held_out) {

@@ -30,7 +30,6 @@ struct CollectProgress {
   int done = 0;                  // requests that are in the file or left out
   int total = 0;                 // requests
   double tokens_per_second = 0;  // of continuations
-  double seconds_left = 0;
 };
 
 struct Collected {
@@ -54,10 +53,7 @@ struct SampleSplit {
   std::vector<int> held_out;
 };
 
-// The name of a request among samples: a hash of its prompt's tokens.
-uint64_t RequestHash(std::span<const Token> prompt);
-
-// Held out are the samples of these requests; both sides may be empty.
+// Held out are the samples of these requests (HashTokens of the prompt); both sides may be empty.
 SampleSplit SplitSamples(std::span<const HeadSample> samples, const std::set<uint64_t>& held_out);
 
 // About 8 % are held out, by a hash of the request: a sample stays on its side whatever comes

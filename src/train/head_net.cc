@@ -13,8 +13,6 @@
 namespace schemafill {
 namespace {
 
-constexpr int kTargetLayers = 3;
-
 // [out, in] of each matrix, [size] of each norm.
 std::map<std::string, std::vector<int64_t>> TensorShapes(const HeadConfig& config) {
   const HeadShape& shape = config.shape;

@@ -27,6 +27,9 @@
 
 namespace schemafill {
 
+// Whose inputs a head fuses.
+inline constexpr int kTargetLayers = 3;
+
 struct HeadShape {
   int64_t width = 0;  // of states and fused features; the target's, since embeddings are its own
   AttentionShape attention;

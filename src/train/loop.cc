@@ -55,7 +55,6 @@ class Loop {
     if (state_.step == 0) {
       if (Status status = Score({}, 0); !status) return status.error();
     }
-    const int first_step = state_.step;
     Stopwatch watch;
     Stopwatch since_checkpoint;
     Tally window;
@@ -66,13 +65,11 @@ class Loop {
       tokens += tally.tokens;
       ++state_.step;
       const double seconds = watch.ElapsedMs() / 1000;
-      const int done = state_.step - first_step;
       progress({.step = state_.step,
                 .steps = options_.steps,
                 .loss = window.mean_loss(),
                 .accuracy = window.accuracy(),
-                .tokens_per_second = tokens / seconds,
-                .seconds_left = seconds / done * (options_.steps - state_.step)});
+                .tokens_per_second = tokens / seconds});
       const bool last = state_.step == options_.steps;
       if (last || state_.step % options_.score_every == 0) {
         if (Status status = Score(window, tokens / seconds); !status) return status.error();

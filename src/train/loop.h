@@ -66,7 +66,6 @@ struct LoopProgress {
   double loss = 0;  // of the last steps
   double accuracy = 0;
   double tokens_per_second = 0;
-  double seconds_left = 0;
 };
 
 struct LoopResult {

@@ -44,6 +44,12 @@ class HeadTest : public ::testing::Test {
                          .score_every = 4}};
   }
 
+  HeadOptions For(const TinyTargetFile& other) const {
+    HeadOptions options = options_;
+    options.target = other.path;
+    return options;
+  }
+
   std::string Error(const HeadOptions& options) {
     const std::atomic<bool> stop = false;
     const auto result = TrainHead(options, stop, {});
@@ -148,18 +154,15 @@ TEST_F(HeadTest, SamplesOfATargetOfAnotherWidthAreRefused) {
   testing::TinyModelOptions wide = testing::TinyTarget();
   wide.embedding = 128;
   const TinyTargetFile other(folder_.path("wide.gguf"), wide);
-  HeadOptions options = options_;
-  options.target = other.path;
-  EXPECT_THAT(Error(options), AllOf(HasSubstr("made for another target"), HasSubstr("--samples")));
+  EXPECT_THAT(Error(For(other)),
+              AllOf(HasSubstr("made for another target"), HasSubstr("--samples")));
 }
 
 TEST_F(HeadTest, TargetsWithoutFeaturesAreRefused) {
   testing::TinyModelOptions model = testing::TinyTarget();
   model.architecture = "qwen2";
   const TinyTargetFile other(folder_.path("qwen2.gguf"), model);
-  HeadOptions options = options_;
-  options.target = other.path;
-  EXPECT_THAT(Error(options), AllOf(HasSubstr("'qwen2'"), HasSubstr("no hidden states")));
+  EXPECT_THAT(Error(For(other)), AllOf(HasSubstr("'qwen2'"), HasSubstr("no hidden states")));
 }
 
 TEST_F(HeadTest, OtherArchitecturesGetAHead) {
@@ -167,11 +170,9 @@ TEST_F(HeadTest, OtherArchitecturesGetAHead) {
   model.architecture = "qwen3";
   model.numbers = {{"qwen3.attention.key_length", 16}, {"qwen3.attention.value_length", 16}};
   const TinyTargetFile other(folder_.path("qwen3.gguf"), model);
-  HeadOptions options = options_;
-  options.target = other.path;
-  ASSERT_EQ(Error(options), "trained");
+  ASSERT_EQ(Error(For(other)), "trained");
   const auto target = other.Load();
-  EXPECT_TRUE(LoadHead({.path = options.out}, *target).ok());
+  EXPECT_TRUE(LoadHead({.path = options_.out}, *target).ok());
 }
 
 }  // namespace

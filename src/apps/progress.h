@@ -23,6 +23,7 @@ class ProgressBar {
  private:
   std::string step_;
   bool terminal_;
+  double first_ = -1;  // `done` of the first call: what an earlier run did took no time
   bool shown_ = false;
   double last_ms_ = -1e9;
   Stopwatch watch_;

@@ -178,7 +178,7 @@ class HeadTrainer {
   }
 
   Status MakeNet() {
-    const Result<HeadShape> shape = HeadShapeFor(*header_, options_.target);
+    const Result<ModelShape> shape = ReadModelShape(*header_, options_.target);
     if (!shape) return shape.error();
     const Result<TargetWeights> weights = ReadTargetWeights(*header_, options_.target);
     if (!weights) return weights.error();

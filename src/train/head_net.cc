@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <utility>
 
 #include "base/check.h"
@@ -15,7 +14,7 @@ namespace {
 
 // [out, in] of each matrix, [size] of each norm.
 std::map<std::string, std::vector<int64_t>> TensorShapes(const HeadConfig& config) {
-  const HeadShape& shape = config.shape;
+  const ModelShape& shape = config.shape;
   const int64_t width = shape.width;
   const int64_t queries = shape.attention.heads * shape.attention.head_size;
   const int64_t keys = shape.attention.kv_heads * shape.attention.head_size;
@@ -34,81 +33,15 @@ std::map<std::string, std::vector<int64_t>> TensorShapes(const HeadConfig& confi
           {"output.weight", {static_cast<int64_t>(config.vocabulary.size()), width}}};
 }
 
-// The key's value; of a list with one for each layer, the largest.
-int64_t LargestSize(const GgufHeader& header, const char* key) {
-  int64_t largest = 0;
-  for (const int64_t size : header.Sizes(key)) largest = std::max(largest, size);
-  return largest;
-}
-
 Result<std::vector<Token>> ReadVocabulary(const GgufHeader& header, const std::string& path) {
-  const GgufTensor* map = header.FindTensor("d2t");
-  if (map == nullptr || map->bytes != map->shape[0] * sizeof(int64_t)) {
-    return BadInput(fmt::format("head '{}' has no token map d2t of 64-bit integers", path));
-  }
-  std::vector<int64_t> ids(map->shape[0]);
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(map->offset));
-  file.read(reinterpret_cast<char*>(ids.data()), static_cast<std::streamsize>(map->bytes));
-  if (!file) return BadInput(fmt::format("head '{}': its token map d2t can't be read", path));
+  const Result<std::vector<int64_t>> ids = ReadIntegers(header, path, "d2t");
+  if (!ids) return ids.error();
   std::vector<Token> vocabulary;
-  for (const int64_t id : ids) vocabulary.push_back(Token{static_cast<int32_t>(id)});
+  for (const int64_t id : *ids) vocabulary.push_back(Token{static_cast<int32_t>(id)});
   return vocabulary;
 }
 
-// Attention of one row a chain: to the text's rows that the mask leaves, [rows, T], and to the
-// chain's own earlier rows and itself. [rows, heads * head_size].
-torch::Tensor AttendAlongChains(const torch::Tensor& queries, const torch::Tensor& keys,
-                                const torch::Tensor& values, const torch::Tensor& mask,
-                                const std::vector<torch::Tensor>& chain_keys,
-                                const std::vector<torch::Tensor>& chain_values) {
-  const int64_t kv_heads = keys.size(0);
-  const int64_t length = keys.size(1);
-  const int64_t rows = queries.size(1);
-  const int64_t size = queries.size(2);
-  const torch::Tensor grouped = queries.reshape({kv_heads, -1, rows, size});
-  const torch::Tensor flat = grouped.reshape({kv_heads, -1, size});
-  const double root = std::sqrt(double(size));
-  const torch::Tensor text = torch::bmm(flat, keys.transpose(1, 2)) / root;
-  std::vector<torch::Tensor> scores = {text.view({kv_heads, -1, rows, length}) + mask};
-  for (const torch::Tensor& key : chain_keys) {
-    const torch::Tensor own = key.slice(1, 0, rows).unsqueeze(1);  // [kv_heads, 1, rows, size]
-    scores.push_back((grouped * own).sum(-1, /*keepdim=*/true) / root);
-  }
-  const torch::Tensor shares = torch::cat(scores, -1).softmax(-1);
-  const torch::Tensor of_text = shares.slice(-1, 0, length).reshape({kv_heads, -1, length});
-  torch::Tensor mixed = torch::bmm(of_text, values).view({kv_heads, -1, rows, size});
-  for (size_t i = 0; i < chain_values.size(); ++i) {
-    const int64_t column = length + static_cast<int64_t>(i);
-    mixed = mixed +
-            shares.slice(-1, column, column + 1) * chain_values[i].slice(1, 0, rows).unsqueeze(1);
-  }
-  return mixed.reshape({-1, rows, size}).transpose(0, 1).reshape({rows, -1});
-}
-
 }  // namespace
-
-Result<HeadShape> HeadShapeFor(const GgufHeader& target, const std::string& path) {
-  HeadShape shape;
-  shape.width = target.Size("embedding_length").value_or(0);
-  shape.attention.heads = LargestSize(target, "attention.head_count");
-  shape.attention.kv_heads = LargestSize(target, "attention.head_count_kv");
-  if (shape.attention.kv_heads == 0) shape.attention.kv_heads = shape.attention.heads;
-  if (shape.width < 1 || shape.attention.heads < 1) {
-    return BadInput(
-        fmt::format("'{}' lacks its hidden size or head counts; convert it again", path));
-  }
-  shape.attention.head_size =
-      target.Size("attention.key_length").value_or(shape.width / shape.attention.heads);
-  const std::string prefix = target.architecture() + ".";
-  shape.attention.rope_base = target.Fraction(prefix + "rope.freq_base").value_or(10000);
-  shape.norm_epsilon =
-      target.Fraction(prefix + "attention.layer_norm_rms_epsilon").value_or(shape.norm_epsilon);
-  shape.feed_forward = LargestSize(target, "feed_forward_length");
-  if (shape.feed_forward == 0) shape.feed_forward = 3 * shape.width;  // nothing but experts
-  shape.context = target.Size("context_length").value_or(4096);
-  return shape;
-}
 
 Result<TargetWeights> ReadTargetWeights(const GgufHeader& target, const std::string& path) {
   if (target.Integer("split.count").value_or(1) > 1) {
@@ -171,7 +104,7 @@ Result<HeadNet> HeadNet::Load(const std::string& path, const torch::Tensor& embe
                                 path, header->architecture()));
   }
   HeadConfig config;
-  Result<HeadShape> shape = HeadShapeFor(*header, path);
+  Result<ModelShape> shape = ReadModelShape(*header, path);
   if (!shape) return shape.error();
   config.shape = *shape;
   if (config.shape.width != embedding.size(1)) {
@@ -244,7 +177,8 @@ std::vector<torch::Tensor> HeadNet::Chains(const Text& text, int steps) const {
   const torch::Tensor text_inputs = Inputs(text.tokens.slice(0, 0, length), text.fused);
   const Memory memory = Remember(text_inputs, text.first_position);
   const torch::Tensor mask = CausalMask(length).slice(0, first);
-  std::vector<torch::Tensor> states, chain_keys, chain_values;
+  std::vector<torch::Tensor> states;
+  Chain chain;
   torch::Tensor features = text.fused.slice(0, first);
   torch::Tensor inputs = text_inputs.slice(0, first);
   for (int step = 0; step < steps; ++step) {
@@ -255,14 +189,14 @@ std::vector<torch::Tensor> HeadNet::Chains(const Text& text, int steps) const {
       features = states.back().slice(0, 0, rows);
       inputs = Inputs(text.tokens.slice(0, first + step, first + step + rows), features);
       const Memory own = Remember(inputs, position);
-      chain_keys.push_back(own.keys);
-      chain_values.push_back(own.values);
+      chain.keys.push_back(own.keys);
+      chain.values.push_back(own.values);
     }
     const RotaryTable table(attention, torch::arange(position, position + rows));
     const torch::Tensor queries =
         Rotate(SplitHeads(Linear("attn_q", inputs), attention.heads), table);
-    const torch::Tensor mixed = AttendAlongChains(queries, memory.keys, memory.values,
-                                                  mask.slice(0, 0, rows), chain_keys, chain_values);
+    const torch::Tensor mixed =
+        Attend(queries, memory.keys, memory.values, mask.slice(0, 0, rows), chain);
     states.push_back(Finish(features, mixed));
   }
   return states;
@@ -276,7 +210,7 @@ torch::Tensor HeadNet::Logits(const torch::Tensor& states) const {
 
 Status HeadNet::Save(const std::string& path, const GgufHeader& target, int prompt_rows,
                      HeadStorage storage) const {
-  const HeadShape& shape = config_.shape;
+  const ModelShape& shape = config_.shape;
   const auto integer = [](int64_t value) { return static_cast<uint32_t>(value); };
   GgufWriter file("eagle3");
   file.SetText("general.type", "model");

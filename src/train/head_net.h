@@ -24,22 +24,12 @@
 #include "model/llama/gguf_header.h"
 #include "model/types.h"
 #include "train/llama_net.h"
+#include "train/model_shape.h"
 
 namespace schemafill {
 
 // Whose inputs a head fuses.
 inline constexpr int kTargetLayers = 3;
-
-struct HeadShape {
-  int64_t width = 0;  // of states and fused features; the target's, since embeddings are its own
-  AttentionShape attention;
-  int64_t feed_forward = 0;
-  double norm_epsilon = 1e-5;
-  int64_t context = 0;  // positions
-};
-
-// The target's own dimensions, whatever its architecture. Errors: a file without them.
-Result<HeadShape> HeadShapeFor(const GgufHeader& target, const std::string& path);
 
 // What a head borrows from its target, or starts from.
 struct TargetWeights {
@@ -53,7 +43,7 @@ Result<TargetWeights> ReadTargetWeights(const GgufHeader& target, const std::str
 
 // What a head of one target is made of, beside its weights.
 struct HeadConfig {
-  HeadShape shape;
+  ModelShape shape;                     // the target's own
   std::vector<int> target_layers = {};  // three, whose inputs are fused
   std::vector<Token> vocabulary = {};   // the draft vocabulary: the target's token of each output
 };

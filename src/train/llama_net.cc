@@ -41,16 +41,34 @@ torch::Tensor CausalMask(int64_t size) {
 }
 
 torch::Tensor Attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                     const torch::Tensor& mask) {
-  // Heads that share keys lie beside each other: [kv_heads, group, T, d].
+                     const torch::Tensor& mask, const Chain& chain) {
   const int64_t kv_heads = k.size(0);
+  const int64_t length = k.size(1);
   const int64_t rows = q.size(1);
   const int64_t size = q.size(2);
-  const torch::Tensor grouped = q.reshape({kv_heads, -1, size});
-  torch::Tensor scores = torch::bmm(grouped, k.transpose(1, 2)) / std::sqrt(double(size));
-  scores = scores.view({kv_heads, -1, rows, k.size(1)}) + mask;
-  const torch::Tensor mixed = torch::bmm(scores.softmax(-1).view({kv_heads, -1, k.size(1)}), v);
-  return mixed.view({q.size(0), rows, size}).transpose(0, 1).reshape({rows, -1});
+  const double root = std::sqrt(double(size));
+  // Heads that share keys lie beside each other: [kv_heads, group, T, d].
+  const torch::Tensor grouped = q.reshape({kv_heads, -1, rows, size});
+  const torch::Tensor flat = grouped.reshape({kv_heads, -1, size});
+  torch::Tensor scores = torch::bmm(flat, k.transpose(1, 2)) / root;
+  scores = scores.view({kv_heads, -1, rows, length}) + mask;
+  if (!chain.keys.empty()) {
+    std::vector<torch::Tensor> all = {scores};
+    for (const torch::Tensor& key : chain.keys) {
+      const torch::Tensor own = key.slice(1, 0, rows).unsqueeze(1);  // [kv_heads, 1, T, d]
+      all.push_back((grouped * own).sum(-1, /*keepdim=*/true) / root);
+    }
+    scores = torch::cat(all, -1);
+  }
+  const torch::Tensor shares = scores.softmax(-1);
+  const torch::Tensor of_text = shares.slice(-1, 0, length).reshape({kv_heads, -1, length});
+  torch::Tensor mixed = torch::bmm(of_text, v).view({kv_heads, -1, rows, size});
+  for (size_t i = 0; i < chain.values.size(); ++i) {
+    const int64_t column = length + static_cast<int64_t>(i);
+    mixed = mixed +
+            shares.slice(-1, column, column + 1) * chain.values[i].slice(1, 0, rows).unsqueeze(1);
+  }
+  return mixed.reshape({-1, rows, size}).transpose(0, 1).reshape({rows, -1});
 }
 
 Result<LlamaNet> LlamaNet::Load(const std::string& path) {
@@ -61,20 +79,18 @@ Result<LlamaNet> LlamaNet::Load(const std::string& path) {
         fmt::format("'{}' is of architecture '{}'; adapters are trained for 'llama' models only",
                     path, header->architecture()));
   }
-  const auto size = [&](const char* key) { return header->Size(key).value_or(0); };
+  const Result<ModelShape> shape = ReadModelShape(*header, path);
+  if (!shape) return shape.error();
   LlamaNet net;
-  net.layers_ = size("block_count");
-  net.width_ = size("embedding_length");
-  net.attention_.heads = size("attention.head_count");
-  net.attention_.kv_heads = header->Size("attention.head_count_kv").value_or(net.attention_.heads);
-  if (net.layers_ < 1 || net.attention_.heads < 1 || net.attention_.kv_heads < 1) {
-    return BadInput(fmt::format("'{}' lacks its layer or head counts; convert it again", path));
+  net.shape_ = *shape;
+  net.layers_ = header->Size("block_count").value_or(0);
+  if (net.layers_ < 1) {
+    return BadInput(fmt::format("'{}' lacks its layer count; convert it again", path));
   }
-  net.attention_.head_size = net.width_ / net.attention_.heads;
-  net.attention_.rope_base = header->Fraction("llama.rope.freq_base").value_or(10000);
-  net.norm_epsilon_ = header->Fraction("llama.attention.layer_norm_rms_epsilon").value_or(1e-5);
-  const int64_t rotated = header->Size("rope.dimension_count").value_or(net.attention_.head_size);
-  if (rotated != net.attention_.head_size || header->FindTensor("rope_freqs.weight") != nullptr ||
+  const int64_t rotated =
+      header->Size("rope.dimension_count").value_or(net.shape_.attention.head_size);
+  if (rotated != net.shape_.attention.head_size ||
+      header->FindTensor("rope_freqs.weight") != nullptr ||
       header->Text("llama.rope.scaling.type") == "linear") {
     return BadInput(fmt::format("'{}' scales its rotary positions, which training can't", path));
   }
@@ -118,23 +134,23 @@ torch::Tensor LlamaNet::Linear(const std::string& name, const torch::Tensor& x,
 torch::Tensor LlamaNet::Layer(int64_t layer, const torch::Tensor& x, const RotaryTable& table,
                               const torch::Tensor& mask, const Lora* lora) const {
   const auto name = [&](const char* part) { return fmt::format("blk.{}.{}.weight", layer, part); };
-  torch::Tensor y = RmsNorm(x, Weight(name("attn_norm")), norm_epsilon_);
-  const torch::Tensor q = SplitHeads(Linear(name("attn_q"), y, lora), attention_.heads);
-  const torch::Tensor k = SplitHeads(Linear(name("attn_k"), y, lora), attention_.kv_heads);
-  const torch::Tensor v = SplitHeads(Linear(name("attn_v"), y, lora), attention_.kv_heads);
+  torch::Tensor y = RmsNorm(x, Weight(name("attn_norm")), shape_.norm_epsilon);
+  const torch::Tensor q = SplitHeads(Linear(name("attn_q"), y, lora), shape_.attention.heads);
+  const torch::Tensor k = SplitHeads(Linear(name("attn_k"), y, lora), shape_.attention.kv_heads);
+  const torch::Tensor v = SplitHeads(Linear(name("attn_v"), y, lora), shape_.attention.kv_heads);
   const torch::Tensor mixed = Attend(Rotate(q, table), Rotate(k, table), v, mask);
   const torch::Tensor middle = x + Linear(name("attn_output"), mixed, lora);
-  y = RmsNorm(middle, Weight(name("ffn_norm")), norm_epsilon_);
+  y = RmsNorm(middle, Weight(name("ffn_norm")), shape_.norm_epsilon);
   const torch::Tensor gate = torch::silu(Linear(name("ffn_gate"), y, lora));
   return middle + Linear(name("ffn_down"), gate * Linear(name("ffn_up"), y, lora), lora);
 }
 
 torch::Tensor LlamaNet::Forward(const torch::Tensor& tokens, const Lora* lora) const {
-  const RotaryTable table(attention_, torch::arange(tokens.size(0)));
+  const RotaryTable table(shape_.attention, torch::arange(tokens.size(0)));
   const torch::Tensor mask = CausalMask(tokens.size(0));
   torch::Tensor x = Weight("token_embd.weight").index_select(0, tokens);
   for (int64_t layer = 0; layer < layers_; ++layer) x = Layer(layer, x, table, mask, lora);
-  return RmsNorm(x, Weight("output_norm.weight"), norm_epsilon_);
+  return RmsNorm(x, Weight("output_norm.weight"), shape_.norm_epsilon);
 }
 
 torch::Tensor LlamaNet::Logits(const torch::Tensor& hidden) const {

@@ -12,16 +12,9 @@
 
 #include "base/result.h"
 #include "train/lora.h"
+#include "train/model_shape.h"
 
 namespace schemafill {
-
-// Dimensions of the attention layers that targets and heads share.
-struct AttentionShape {
-  int64_t heads = 0;
-  int64_t kv_heads = 0;
-  int64_t head_size = 0;
-  double rope_base = 10000;
-};
 
 // x / rms(x) * weight, over the last dimension.
 torch::Tensor RmsNorm(const torch::Tensor& x, const torch::Tensor& weight, double epsilon);
@@ -35,10 +28,16 @@ struct RotaryTable {
 // Turns x [heads, T, head_size] to its positions. GGUF's llama weights pair neighbours (2i, 2i+1).
 torch::Tensor Rotate(const torch::Tensor& x, const RotaryTable& table);
 
+// Rows that only one query row each sees, one list entry a step: keys and values [kv_heads, T or
+// more, d], of which entry i's row r is for query row r.
+struct Chain {
+  std::vector<torch::Tensor> keys, values;
+};
+
 // softmax(q k^T / sqrt(d) + mask) v for q [heads, T, d], k and v [kv_heads, S, d], mask [T, S] (0
-// or -infinity). [T, heads * d].
+// or -infinity), and the chain's rows beside k and v. [T, heads * d].
 torch::Tensor Attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                     const torch::Tensor& mask);
+                     const torch::Tensor& mask, const Chain& chain = {});
 
 // [T, T]: row i sees columns 0 .. i.
 torch::Tensor CausalMask(int64_t size);
@@ -52,11 +51,6 @@ class LlamaNet {
   // Errors: not a GGUF, another architecture, rope scaling or tensors that this forward pass
   // doesn't know. The message names the file.
   static Result<LlamaNet> Load(const std::string& path);
-
-  int64_t layers() const { return layers_; }
-  int64_t width() const { return width_; }
-  const AttentionShape& attention() const { return attention_; }
-  double norm_epsilon() const { return norm_epsilon_; }
 
   // [out, in] of every linear map inside of the layers, by tensor name.
   std::map<std::string, std::vector<int64_t>> LinearMaps() const;
@@ -74,9 +68,7 @@ class LlamaNet {
 
   std::map<std::string, torch::Tensor> weights_;
   int64_t layers_ = 0;
-  int64_t width_ = 0;
-  AttentionShape attention_;
-  double norm_epsilon_ = 1e-5;
+  ModelShape shape_;
 };
 
 }  // namespace schemafill

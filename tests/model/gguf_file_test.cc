@@ -85,6 +85,8 @@ TEST_F(GgufFileTest, ErrorsNameTheTensor) {
   EXPECT_THAT(ReadWeights(header, path_, "none").error().message, HasSubstr("has no tensor none"));
   EXPECT_THAT(ReadWeights(header, path_, "map").error().message,
               HasSubstr("tensor map is of type i64"));
+  EXPECT_THAT(*ReadIntegers(header, path_, "map"), ElementsAre(1, 2));
+  EXPECT_THAT(ReadIntegers(header, path_, "none").error().message, HasSubstr("has no tensor none"));
 }
 
 }  // namespace

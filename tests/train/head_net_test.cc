@@ -208,7 +208,7 @@ TEST_F(HeadNetTest, ShapesComeFromAnyArchitecture) {
   options.numbers = {{"qwen3.attention.key_length", 16}};
   options.fractions = {{"qwen3.rope.freq_base", 5e5f}};
   const TinyTargetFile file(folder_.path("qwen3.gguf"), options);
-  const HeadShape shape = HeadShapeFor(*file.header, file.path).value();
+  const ModelShape shape = ReadModelShape(*file.header, file.path).value();
   EXPECT_EQ(shape.width, kTinyWidth);
   EXPECT_EQ(shape.attention.head_size, 16);
   EXPECT_EQ(shape.attention.kv_heads, 2);

@@ -37,7 +37,7 @@ struct TinyTargetFile {
   }
 
   HeadNet NewHead(uint64_t seed = 7, int vocabulary = 100) const {
-    HeadConfig config{.shape = HeadShapeFor(*header, path).value(), .target_layers = {1, 2, 3}};
+    HeadConfig config{.shape = ReadModelShape(*header, path).value(), .target_layers = {1, 2, 3}};
     // Not in steps of one, so that outputs and tokens can't be mixed up.
     for (int i = 0; i < vocabulary; ++i) config.vocabulary.push_back(Token{5 + 2 * i});
     return HeadNet(std::move(config), weights, {1, 1, 1}, seed);

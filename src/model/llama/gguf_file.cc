@@ -25,23 +25,48 @@ int64_t Product(const std::vector<int64_t>& shape) {
 
 std::string SystemError() { return std::error_code(errno, std::generic_category()).message(); }
 
+Error Lacks(const std::string& path, const std::string& name) {
+  return BadInput(fmt::format("'{}' has no tensor {}", path, name));
+}
+
+Error CantBeRead(const std::string& path, const std::string& name) {
+  return BadInput(fmt::format("'{}': tensor {} can't be read", path, name));
+}
+
+// Fills `bytes`, which has room for tensor.bytes.
+bool ReadBytes(const std::string& path, const GgufTensor& tensor, void* bytes) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(tensor.offset));
+  file.read(static_cast<char*>(bytes), static_cast<std::streamsize>(tensor.bytes));
+  return static_cast<bool>(file);
+}
+
 }  // namespace
+
+Result<std::vector<int64_t>> ReadIntegers(const GgufHeader& header, const std::string& path,
+                                          const std::string& name) {
+  const GgufTensor* tensor = header.FindTensor(name);
+  if (tensor == nullptr) return Lacks(path, name);
+  if (tensor->type != GGML_TYPE_I64) {
+    return BadInput(fmt::format("'{}': tensor {} is of type {}, not of 64-bit integers", path, name,
+                                ggml_type_name(tensor->type)));
+  }
+  std::vector<int64_t> values(tensor->bytes / sizeof(int64_t));
+  if (!ReadBytes(path, *tensor, values.data())) return CantBeRead(path, name);
+  return values;
+}
 
 Result<Weights> ReadWeights(const GgufHeader& header, const std::string& path,
                             const std::string& name) {
   const GgufTensor* tensor = header.FindTensor(name);
-  if (tensor == nullptr) return BadInput(fmt::format("'{}' has no tensor {}", path, name));
+  if (tensor == nullptr) return Lacks(path, name);
   const ggml_type_traits* traits = ggml_get_type_traits(tensor->type);
   if (tensor->type != GGML_TYPE_F32 && traits->to_float == nullptr) {
     return BadInput(fmt::format("'{}': tensor {} is of type {}, which can't be turned into floats",
                                 path, name, ggml_type_name(tensor->type)));
   }
   std::vector<char> bytes(tensor->bytes);
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(tensor->offset));
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
-    return BadInput(fmt::format("'{}': tensor {} can't be read", path, name));
-  }
+  if (!ReadBytes(path, *tensor, bytes.data())) return CantBeRead(path, name);
   Weights weights;
   int dimensions = GGML_MAX_DIMS;
   while (dimensions > 1 && tensor->shape[dimensions - 1] == 1) --dimensions;

@@ -23,6 +23,10 @@ struct Weights {
 Result<Weights> ReadWeights(const GgufHeader& header, const std::string& path,
                             const std::string& name);
 
+// The same of a tensor of 64-bit integers.
+Result<std::vector<int64_t>> ReadIntegers(const GgufHeader& header, const std::string& path,
+                                          const std::string& name);
+
 // Keys and tensors of a new file. Values are copied on the way in.
 class GgufWriter {
  public:

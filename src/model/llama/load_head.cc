@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <utility>
 
 #include "base/check.h"
+#include "model/llama/gguf_file.h"
 #include "model/llama/gguf_header.h"
 #include "model/llama/llama_head.h"
 #include "model/llama/llama_internal.h"
@@ -123,13 +123,9 @@ class HeadLoader {
       return Broken(
           fmt::format("its token map d2t has {} entries for {} outputs", map->shape[0], outputs));
     }
-    std::vector<int64_t> tokens(map->shape[0]);
-    std::ifstream file(options_.path, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(map->offset));
-    file.read(reinterpret_cast<char*>(tokens.data()),
-              static_cast<std::streamsize>(tokens.size() * sizeof(int64_t)));
-    if (!file) return Broken("its token map d2t can't be read");
-    for (const int64_t token : tokens) {
+    const Result<std::vector<int64_t>> tokens = ReadIntegers(header, options_.path, "d2t");
+    if (!tokens) return Broken("its token map d2t can't be read");
+    for (const int64_t token : *tokens) {
       if (token >= 0 && token < target_.info().vocab_size) continue;
       return Broken(fmt::format("its token map d2t has token {}, the vocabulary {} tokens", token,
                                 target_.info().vocab_size));

@@ -14,6 +14,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
+import training_names as names
 import training_variants as variants
 
 # The system turn and the chat template's words: BuildTurns in src/catalog/prompt.cc.
@@ -122,8 +123,8 @@ def join(portions, rng):
     if style == "sentences":
         return " ".join(ended(portion) for portion in portions)
     if style == "ordinals":
-        names = ["First, ", "Second, ", "Third, ", "Fourth, ", "Fifth, ", "Sixth, "]
-        return " ".join(name + opened_small(ended(portion)) for name, portion in zip(names, portions))
+        ordinals = ["First, ", "Second, ", "Third, ", "Fourth, ", "Fifth, ", "Sixth, "]
+        return " ".join(name + opened_small(ended(portion)) for name, portion in zip(ordinals, portions))
     if style == "and":
         text = unended(portions[0])
         for at, portion in enumerate(portions[1:], 2):
@@ -165,8 +166,8 @@ class Offer:
 
 
 class Composer:
-    def __init__(self, records, rng, max_chars, is_forbidden):
-        self.rng, self.max_chars, self.is_forbidden = rng, max_chars, is_forbidden
+    def __init__(self, records, rng, max_chars, is_forbidden, renamed=0.0):
+        self.rng, self.max_chars, self.is_forbidden, self.renamed = rng, max_chars, is_forbidden, renamed
         self.given_up = Counter()
         fit = [r for r in records if len(r.messages) == 1 and 10 <= len(r.text) <= LONGEST_PORTION]
         self.slots = {r.id: variants.find_slots(r) for r in fit}
@@ -183,6 +184,8 @@ class Composer:
         self.with_slots = [[r for r in rs if self.slots[r.id]] for rs in self.by_tool]
         self.with_slots = [rs for rs in self.with_slots if rs]
         self.distinct = list({offer.text: offer for offer in self.offers.values()}.values())
+        self.name_words = sorted({word.lower() for offer in self.distinct for word in names.words_of(offer.name)
+                                  if len(word) > 2})
 
     def offer(self, tool):
         return self.offers[id(tool)]
@@ -199,6 +202,8 @@ class Composer:
                 composed = self.compose(kind, calls)
                 if composed is not None:
                     text, tools, called, records = composed
+                    if self.renamed and self.rng.random() < self.renamed:
+                        tools, called = names.rename(tools, called, self.name_words, self.rng)
                     made.append(example(f"{kind}-{number}:{'+'.join(records)}",
                                         [{"role": "user", "content": text}], tools, called))
                     break
@@ -282,16 +287,16 @@ class Composer:
         """Portions of one call each, no two for one subject nor for that of the tools `taken`."""
         portions, room = [], self.max_chars - PROMPT_FRAME
         subjects = set().union(*(self.offer(tool).subject for tool in taken))
-        names = {tool["name"] for tool in taken}
+        used = {tool["name"] for tool in taken}
         for _ in range(12 * calls):
             record = self.rng.choice(self.rng.choice(self.by_tool))
             offer, size = self.offer(record.tool), self.sizes[record.id]
-            if offer.name in names or offer.subject & subjects or size > room:
+            if offer.name in used or offer.subject & subjects or size > room:
                 continue
             portions.append(self.plain(record))
             if len(portions) == calls:
                 return portions
-            names.add(offer.name)
+            used.add(offer.name)
             subjects |= offer.subject
             room -= size
         return None
@@ -300,8 +305,8 @@ class Composer:
         """The tools of an example in random order, or None where it is too long."""
         offers = list({self.offer(tool).text: self.offer(tool) for tool, _ in called}.values())
         room = self.max_chars - length([{"role": "user", "content": text}], [o.tool for o in offers], called)
-        names, about = {o.name for o in offers}, set().union(*(o.subject for o in offers))
-        if len(names) < len(offers) or room < 0:
+        taken, about = {o.name for o in offers}, set().union(*(o.subject for o in offers))
+        if len(taken) < len(offers) or room < 0:
             return None
         candidates = self.rng.sample(self.distinct, min(8, len(self.distinct)))
         candidates = [offer for offer in candidates if not offer.subject & about]
@@ -309,9 +314,9 @@ class Composer:
             candidates = [self.offer(tool) for tool in own_tools] + candidates  # the record's own, near misses
         wanted = len(offers) + self.rng.choice([0, 0, 0, 1, 2, 3])
         for offer in candidates:
-            if len(offers) < wanted and offer.name not in names and offer.weight <= room:
+            if len(offers) < wanted and offer.name not in taken and offer.weight <= room:
                 offers.append(offer)
-                names.add(offer.name)
+                taken.add(offer.name)
                 room -= offer.weight
         self.rng.shuffle(offers)
         return [offer.tool for offer in offers]

@@ -13,7 +13,7 @@ names the records that the calls come from, one a call. Same arguments, same byt
 BFCL's files with several calls a request are test data and are never opened (CONTRIBUTING.md, rule 6). Left out as
 well: the 650 requests of single650 and any record that asks the same. Records are divided into train and dev
 before anything is composed of them, those that ask the same together. training_compose.py makes the
-examples of several calls.
+examples of several calls, training_names.py renames tools.
 """
 
 import argparse
@@ -279,7 +279,8 @@ def build_part(part, records, wanted, options, forbidden):
     single_counts = Counter(too_long=0, with_fewer_tools=0)
     examples = singles(records, rng, options.max_chars, single_counts)
     composer = compose.Composer(records, rng, options.max_chars,
-                                lambda text: what_it_asks(text) in forbidden)
+                                lambda text: what_it_asks(text) in forbidden,
+                                options.renamed if part == "train" else 0.0)
     examples = without_repeats(examples + composer.examples(wanted))
     rng.shuffle(examples)
     kinds = Counter(e["id"].split(":")[0].split("-")[0] for e in examples)
@@ -354,6 +355,8 @@ def main(arguments=None):
                         help="longest prompt and answer together, a digit counted as 6 characters and one outside of"
                              " ASCII as 9; 2,400 are about 640 tokens")
     parser.add_argument("--dev-share", type=share, default=0.05, metavar="SHARE", help="of the records, for dev.jsonl")
+    parser.add_argument("--renamed", type=share, default=0.0, metavar="SHARE",
+                        help="of the composed examples for training, that get tools and arguments of other names")
     parser.add_argument("--json", action="store_true", help="counts as one JSON object on stdout as well")
     options = parser.parse_args(arguments)
     try:

@@ -213,7 +213,11 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
     const int taken = Commit(accepted, tokenizer, &session);
     round.committed.assign(accepted.begin(), accepted.begin() + taken);
     tokens.insert(tokens.end(), round.committed.begin(), round.committed.end());
-    round.news = strategy->Observe(session, round.side_verdicts);
+    round.news = strategy->Observe(
+        {.session = &session,
+         .path = round.verdict.path,
+         .side_verdicts = round.side_verdicts,
+         .logits = [&](int row) { return model_.Logits(arena_.first_row() + row); }});
     CloseDone(round.news.done, &branches);
     stats.nodes += nodes;
     stats.side_rows += round.side_rows;

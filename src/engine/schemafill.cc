@@ -51,12 +51,12 @@ class SchemaFill final : public Strategy {
     return proposal;
   }
 
-  RoundNews Observe(const Session& session, std::span<const SideVerdict> verdicts) override {
+  RoundNews Observe(const RoundResult& result) override {
     RoundNews news;
-    news.done = branches_.Take(verdicts, drafts_);
-    news.events = schedule_.Align(session.answer);
+    news.done = branches_.Take(result.side_verdicts, drafts_);
+    news.events = schedule_.Align(result.session->answer);
     for (const int branch : branches_.Retire(schedule_)) news.done.push_back(branch);
-    for (const SideVerdict& verdict : verdicts)
+    for (const SideVerdict& verdict : result.side_verdicts)
       news.side.push_back(branches_.View(verdict.branch, schedule_));
     return news;
   }

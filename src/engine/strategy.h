@@ -83,6 +83,15 @@ struct Proposal {
   std::vector<PreparedValue> prepared;  // what MAIN's draft could use, for the trace
 };
 
+// What became of a proposal. Its views live until Observe returns.
+struct RoundResult {
+  const Session* session = nullptr;            // with what MAIN committed
+  std::span<const int> path;                   // accepted nodes of the proposal's pack
+  std::span<const SideVerdict> side_verdicts;  // on the proposal's branches, in its order
+  // [vocab_size] of row 0 (the root) or i + 1 (node i of the pack).
+  std::function<std::span<const float>(int)> logits;
+};
+
 // What a strategy made of the target's verdicts.
 struct RoundNews {
   std::vector<int> done;              // branches that end here
@@ -97,9 +106,7 @@ class Strategy {
   // At most state.limits.max_nodes nodes, state.limits.max_leaves leaves and state.side_rows SIDE
   // rows, whatever they hold.
   virtual Proposal Propose(const RoundState& state) = 0;
-  // The verdicts on the last proposal's branches, in its order; `session` holds what MAIN
-  // committed.
-  virtual RoundNews Observe(const Session&, std::span<const SideVerdict>) { return {}; }
+  virtual RoundNews Observe(const RoundResult&) { return {}; }  // of the last proposal
 };
 
 // Makes the strategy of one request. The sources outlive it.

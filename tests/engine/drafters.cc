@@ -172,9 +172,9 @@ class Drafter final : public Strategy {
     return proposal;
   }
 
-  RoundNews Observe(const Session&, std::span<const SideVerdict> verdicts) override {
+  RoundNews Observe(const RoundResult& result) override {
     RoundNews news;
-    if (with_sides_) news.done = sides_.Observe(verdicts);
+    if (with_sides_) news.done = sides_.Observe(result.side_verdicts);
     return news;
   }
 

@@ -78,7 +78,7 @@ Result<Generation> GenerateCommand::RunOnce(LoadedTarget& target, const Request&
   if (explain) sink = ExplainTo(stderr, request.catalog, tokenizer);
   if (trace != nullptr) sink = Join(sink, TraceTo(trace, request.catalog, tokenizer));
   // An engine of its own, so that a second method does not find the first one's prompt in place.
-  Engine engine(*target.model, target.cost);
+  Engine engine(*target.model, target.cost, target.head.get());
   return engine.Generate(request, options, sink);
 }
 
@@ -140,7 +140,7 @@ int GenerateCommand::Run() const {
   if (compare) {
     GenerateOptions ar = *options;
     ar.method = Method::kAr;
-    Engine engine(*target->model, target->cost);
+    Engine engine(*target->model, target->cost, target->head.get());
     Result<Generation> result = engine.Generate(*request, ar);
     if (!result) return Report(result.error());
     reference = std::move(*result);

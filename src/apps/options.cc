@@ -59,17 +59,12 @@ void WriteCost(const fs::path& file, const CostCurve& curve) {
   fs::rename(temporary, file, error);
 }
 
-// No method of this build drafts with a head, but a wrong one is told at once.
-Status CheckHead(const ModelOptions& options, TargetModel& target) {
-  if (options.head.empty()) return {};
-  const auto head = LoadHead({.path = options.head,
-                              .context_size = target.info().context_size,
-                              .threads = options.threads},
-                             target);
-  if (!head) return head.error();
-  fmt::print(stderr, "note: {} fits the model; no method of this build drafts with a head yet\n",
-             options.head);
-  return {};
+Result<std::unique_ptr<DraftHead>> LoadHeadFor(const ModelOptions& options, TargetModel& target) {
+  const std::string path = HeadPath(options);
+  if (path.empty()) return std::unique_ptr<DraftHead>();
+  return LoadHead(
+      {.path = path, .context_size = target.info().context_size, .threads = options.threads},
+      target);
 }
 
 }  // namespace
@@ -77,7 +72,8 @@ Status CheckHead(const ModelOptions& options, TargetModel& target) {
 void AddModelOptions(CLI::App& command, ModelOptions* options) {
   command.add_option("--model", options->model,
                      "Target model, a GGUF file (default: the one that `make setup` made)");
-  command.add_option("--head", options->head, "EAGLE-3 head for the model, a GGUF file");
+  command.add_option("--head", options->head,
+                     "EAGLE-3 head for the model, a GGUF file (default: the default model's own)");
   command.add_option("--threads", options->threads, "Threads (default: physical cores)")
       ->check(CLI::Range(0, 1024));
   command.add_option("--context", options->context, "Context size in tokens")
@@ -124,6 +120,12 @@ std::string ModelPath(const ModelOptions& options) {
   return (AssetsFolder() / "models" / "default.gguf").string();
 }
 
+std::string HeadPath(const ModelOptions& options) {
+  if (!options.head.empty() || !options.model.empty()) return options.head;
+  const fs::path own = AssetsFolder() / "models" / "default-head.gguf";
+  return fs::exists(own) ? own.string() : std::string();
+}
+
 Result<LoadedTarget> LoadTargetFor(const ModelOptions& options, bool measure_cost) {
   const std::string path = ModelPath(options);
   if (options.model.empty() && !fs::exists(path)) {
@@ -142,8 +144,10 @@ Result<LoadedTarget> LoadTargetFor(const ModelOptions& options, bool measure_cos
                   .progress = [&](std::string_view, double done) { bar.Show(done); }});
   bar.Clear();
   if (!model) return model.error();
-  LoadedTarget loaded{.model = std::move(*model), .cost = {}};
-  if (const Status head = CheckHead(options, *loaded.model); !head) return head.error();
+  LoadedTarget loaded{.model = std::move(*model), .head = nullptr, .cost = {}};
+  Result<std::unique_ptr<DraftHead>> head = LoadHeadFor(options, *loaded.model);
+  if (!head) return head.error();
+  loaded.head = std::move(*head);
   if (!measure_cost) return loaded;
   const fs::path file = CostFile(loaded.model->info(), options, path);
   if (const std::optional<CostCurve> kept = ReadCost(file)) {

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "model/draft_head.h"
 #include "model/target_model.h"
 
 namespace schemafill {
@@ -40,11 +41,16 @@ std::string ModelPath(const ModelOptions& options);
 
 struct LoadedTarget {
   std::unique_ptr<TargetModel> model;
+  std::unique_ptr<DraftHead> head;  // null without one; goes before its model
   CostCurve cost;
 };
 
-// Loads the target and, when `measure_cost`, its cost curve (kept in the user's cache). Progress
-// and messages go to stderr.
+// The head's file: the option, or the default model's own where no other model is given; empty:
+// none.
+std::string HeadPath(const ModelOptions& options);
+
+// Loads the target, the head and, when `measure_cost`, the target's cost curve (kept in the user's
+// cache). Progress and messages go to stderr.
 Result<LoadedTarget> LoadTargetFor(const ModelOptions& options, bool measure_cost);
 
 // Writes `error: ...` to stderr and gives the exit code that goes with it.

@@ -124,7 +124,7 @@ Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
   const Result<std::string> model_hash = HashFile(path);
   if (!model_hash) return model_hash.error();
   Result<std::string> head_hash = std::string();
-  if (!model.head.empty()) head_hash = HashFile(model.head);
+  if (!HeadPath(model).empty()) head_hash = HashFile(HeadPath(model));
   if (!head_hash) return head_hash.error();
   return ResultsFile::Open(results_file,
                            {{"type", "verify"},
@@ -210,7 +210,7 @@ int VerifyCommand::Run() const {
              target->model->info().guarantee_reason);
 
   std::signal(SIGINT, Interrupt);
-  Engine engine(*target->model, target->cost);
+  Engine engine(*target->model, target->cost, target->head.get());
   ProgressBar bar(fmt::format("verify {}", data->name));
   int requests = 0;
   std::vector<std::string> failed;  // requests that could not run at all

@@ -35,6 +35,9 @@ struct ExpandLimits {
   bool across_calls = true;  // a path may go on from the call that it starts in to the next one
 };
 
+// Whether the scaffold leaves nothing to a head behind the answer so far.
+bool IsSure(const DraftSources& sources, const Answer& answer);
+
 Draft ExpandDraft(const DraftSources& sources, const Answer& answer, const ExpandLimits& limits);
 
 }  // namespace schemafill

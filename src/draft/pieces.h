@@ -21,12 +21,20 @@
 
 namespace schemafill {
 
+// A head's token as text, in a tree that hangs on the answer so far.
+struct HeadText {
+  int parent = -1;
+  std::string text;  // empty: a token without text, which nothing goes on from
+  double share = 0;  // of what the head expects behind its parent
+};
+
 // What a draft is made from. All const while it is made, the first three while a request runs.
 struct DraftSources {
   const Catalog* catalog = nullptr;
   const Forecast* forecast = nullptr;
   const SourceText* source = nullptr;
   std::span<const PreparedValue> prepared{};  // by SIDE branches, before this round
+  std::span<const HeadText> head{};           // parents first; empty without a head
 };
 
 enum class PieceKind : uint8_t {
@@ -36,6 +44,9 @@ enum class PieceKind : uint8_t {
   kValue,     // a slot's value
   kPrepared,  // a slot's value that a SIDE branch has ready
   kCopy,      // what stood behind the same text before, where no schema guides
+  kRecall,    // what an earlier answer had here
+  kRecycled,  // what the target thought likely behind the same token before
+  kHead,      // a draft head's proposal
 };
 
 std::string_view Name(PieceKind kind);

@@ -16,6 +16,13 @@ namespace {
 // 20 gave 3 % fewer rounds than 0, all the same; by the cost curve of a CPU 0 was best.
 constexpr double kFixedBudgetChoiceWeight = 5;
 
+// Of a prompt the last rows that a head sees, unless it was trained to see fewer.
+constexpr int kMostPromptRows = 1024;
+
+int PromptRows(const HeadInfo& head) {
+  return head.prompt_rows > 0 ? std::min(head.prompt_rows, kMostPromptRows) : kMostPromptRows;
+}
+
 SamplingOptions EffectiveSampling(const Request& request, SamplingOptions sampling) {
   sampling.temperature = request.temperature.value_or(sampling.temperature);
   sampling.top_p = request.top_p.value_or(sampling.top_p);
@@ -98,6 +105,36 @@ std::vector<int> KeptRows(std::span<const SideDraft> drafts, std::span<const Sid
 
 }  // namespace
 
+Engine::Engine(TargetModel& model, CostCurve cost, DraftHead* head)
+    : model_(model), arena_(model), cost_(std::move(cost)) {
+  if (head == nullptr) return;
+  features_.emplace(model, head->info().target_layers, PromptRows(head->info()));
+  head_.emplace(*head);
+}
+
+int Engine::BeginPrompt(std::span<const Token> prompt, PrefillMode mode, bool with_head) {
+  if (!features_) return arena_.Begin(prompt, mode);
+  // Also for methods without a head: the next request may go on from these cells with one.
+  features_->SwitchOn();
+  const int reused = arena_.Begin(prompt, mode);
+  features_->Update(reused, arena_.use().prefix);
+  if (with_head) {
+    head_->Begin(prompt, features_->first(), features_->rows());
+  } else {
+    features_->SwitchOff();
+  }
+  return reused;
+}
+
+// Features of the rows that MAIN kept.
+void Engine::ShowHead(const Verdict& verdict) {
+  std::vector<float> features;
+  const int root = arena_.first_row();
+  for (int row = 0; row <= root; ++row) features_->Append(row, &features);
+  for (const int node : verdict.path) features_->Append(root + 1 + node, &features);
+  head_->AddFeatures(features);
+}
+
 RoundState Engine::State(const GenerateOptions& options, const Session& session,
                          std::span<const Token> tokens) const {
   const ArenaUse& use = arena_.use();
@@ -163,12 +200,18 @@ RoundTrace Engine::Round(Strategy& strategy, const RoundState& state,
   const auto side_logits = [&](int row) { return logits(1 + static_cast<int>(tree.size()) + row); };
   round.side_verdicts = VerifySide(round.proposal.side, side, side_logits);
   arena_.Accept(round.verdict.path, KeptRows(round.proposal.side, round.side_verdicts, side));
+  if (state.head != nullptr) ShowHead(round.verdict);
   round.verify_ms = verify_watch.ElapsedMs();
   return round;
 }
 
 Result<Generation> Engine::Generate(const Request& request, const GenerateOptions& options,
                                     const TraceSink& trace) {
+  if (options.method.method == Method::kEagle3 && !head_) {
+    return BadInput(
+        "method eagle3 needs a head: give --head FILE.gguf, or train one for your model with "
+        "`schemafill train-head`");
+  }
   const auto make = [&](const DraftSources& sources, const Tokenizer& tokenizer) {
     const bool with_side = options.preset == Preset::kPaper || SideRowsPay(cost_);
     return MakeStrategy(options.method, with_side, sources, tokenizer);
@@ -193,8 +236,10 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   stats.prompt_tokens = static_cast<int>(prompt.tokens.size());
   stats.prepare_ms = watch.ElapsedMs();
 
-  stats.reused_tokens = arena_.Begin(
-      prompt.tokens, options.hybrid_prefill ? PrefillMode::kWithFirstTree : PrefillMode::kApart);
+  const bool with_head = head_.has_value() && strategy->uses_head();
+  stats.reused_tokens = BeginPrompt(
+      prompt.tokens, options.hybrid_prefill ? PrefillMode::kWithFirstTree : PrefillMode::kApart,
+      with_head);
   stats.prefill_ms = watch.ElapsedMs() - stats.prepare_ms;
 
   const SamplingOptions sampling = EffectiveSampling(request, options.sampling);
@@ -205,7 +250,9 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   std::vector<Token> tokens = prompt.tokens;  // and the committed output
   OpenBranches branches;
   while (session.stop == StopReason::kNone) {
-    RoundTrace round = Round(*strategy, State(options, session, tokens), sampling, &branches);
+    RoundState state = State(options, session, tokens);
+    if (with_head) state.head = &*head_;
+    RoundTrace round = Round(*strategy, state, sampling, &branches);
     round.round = ++stats.forwards;
     const int nodes = static_cast<int>(round.proposal.pack.nodes.size()) + round.side_rows;
     cost_ = Refined(cost_, nodes + 1, round.verify_ms);
@@ -213,6 +260,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
     const int taken = Commit(accepted, tokenizer, &session);
     round.committed.assign(accepted.begin(), accepted.begin() + taken);
     tokens.insert(tokens.end(), round.committed.begin(), round.committed.end());
+    if (with_head) head_->AddTokens(round.committed);
     round.news = strategy->Observe(
         {.session = &session,
          .path = round.verdict.path,

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "catalog/request.h"
 #include "commit/session.h"
+#include "engine/prompt_features.h"
 #include "engine/strategy.h"
 #include "engine/trace.h"
 #include "kv/arena.h"
@@ -68,12 +70,12 @@ struct Generation {
 class Engine {
  public:
   // `cost` is the target's measured cost curve for Preset::kAuto; without points every row counts
-  // as free.
-  Engine(TargetModel& model, CostCurve cost)
-      : model_(model), arena_(model), cost_(std::move(cost)) {}
+  // as free. `head` was loaded for the model, or is null; it must outlive the engine too, whose own
+  // it then is.
+  Engine(TargetModel& model, CostCurve cost, DraftHead* head = nullptr);
 
-  // Errors: the prompt is longer than the context (both lengths are named), or an option is out of
-  // range.
+  // Errors: the prompt is longer than the context (both lengths are named), an option is out of
+  // range, or the method needs a head and there is none.
   Result<Generation> Generate(const Request& request, const GenerateOptions& options,
                               const TraceSink& trace = {});
 
@@ -93,10 +95,16 @@ class Engine {
                    OpenBranches* branches);
   std::vector<BranchId> OpenNew(std::span<const SideDraft> drafts, OpenBranches* branches);
   void CloseDone(std::span<const int> done, OpenBranches* branches);
+  // Takes the prompt in, with its features where the strategy drafts with a head. Returns the
+  // number of tokens reused.
+  int BeginPrompt(std::span<const Token> prompt, PrefillMode mode, bool with_head);
+  void ShowHead(const Verdict& verdict);
 
   TargetModel& model_;
   Arena arena_;
   CostCurve cost_;
+  std::optional<PromptFeatures> features_;  // these two with a head only
+  std::optional<HeadDrafter> head_;
 };
 
 }  // namespace schemafill

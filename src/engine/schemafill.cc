@@ -2,6 +2,8 @@
 
 #include "draft/encode.h"
 #include "draft/expand.h"
+#include "draft/head_drafter.h"
+#include "engine/head_limits.h"
 
 namespace schemafill {
 namespace {
@@ -42,6 +44,8 @@ class SchemaFill final : public Strategy {
     }
     DraftSources sources = sources_;
     sources.prepared = proposal.prepared;
+    const std::vector<HeadText> head = AskHead(state, sources);
+    sources.head = head;
     const bool rows_cost = !state.limits.cost.points.empty();
     const Draft draft = ExpandDraft(sources, state.session->answer,
                                     {.min_probability = rows_cost ? kWorthARow : kWorthANode,
@@ -50,6 +54,8 @@ class SchemaFill final : public Strategy {
     drafts_ = proposal.side;
     return proposal;
   }
+
+  bool uses_head() const override { return true; }
 
   RoundNews Observe(const RoundResult& result) override {
     RoundNews news;
@@ -62,6 +68,20 @@ class SchemaFill final : public Strategy {
   }
 
  private:
+  // The head's tree as text, where it may know more than the scaffold.
+  std::vector<HeadText> AskHead(const RoundState& state, const DraftSources& sources) const {
+    std::vector<HeadText> texts;
+    if (state.head == nullptr || IsSure(sources, state.session->answer)) return texts;
+    const std::vector<HeadNode> nodes = state.head->Draft(LimitsOf(state.limits));
+    for (const HeadNode& node : nodes) {
+      const double reached =
+          node.parent < 0 ? 1 : nodes[static_cast<size_t>(node.parent)].probability;
+      texts.push_back(
+          {node.parent, std::string(tokenizer_.Piece(node.token)), node.probability / reached});
+    }
+    return texts;
+  }
+
   const SchemaFillOptions options_;
   const DraftSources sources_;
   const MemoTokenizer tokenizer_;

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "engine/eagle3.h"
 #include "engine/schemafill.h"
 
 namespace schemafill {
@@ -20,6 +21,7 @@ struct NamedMethod {
 
 constexpr auto kMethods = std::to_array<NamedMethod>({
     {"ar", {Method::kAr}},
+    {"eagle3", {Method::kEagle3}},
     {"schemafill", {Method::kSchemaFill}},
     {"schemafill-b", {Method::kSchemaFill, Stage::kB}},
     {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
@@ -54,6 +56,7 @@ Result<Preset> ParsePreset(std::string_view name) {
 std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
                                        const DraftSources& sources, const Tokenizer& tokenizer) {
   if (spec.method == Method::kAr) return std::make_unique<ArStrategy>();
+  if (spec.method == Method::kEagle3) return MakeEagle3();
   return MakeSchemaFill({.side = with_side && spec.stage != Stage::kB,
                          .across_calls = spec.stage == Stage::kD,
                          .fault = spec.fault,

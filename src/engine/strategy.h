@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "commit/session.h"
+#include "draft/head_drafter.h"
 #include "draft/pieces.h"
 #include "draft/side.h"
 #include "model/tokenizer.h"
@@ -21,6 +22,7 @@ namespace schemafill {
 enum class Method {
   kAr,          // one row a step: the reference for output and for speed
   kSchemaFill,  // the paper's method
+  kEagle3,      // a head's token tree along the emitted prefix: stage A
 };
 
 // How much of the method is in use: the cumulative ablation of the paper's Table 2. Its stage A is
@@ -71,9 +73,10 @@ struct RoundState {
   std::span<const Token> tokens;  // prompt and committed output
   int prompt_tokens = 0;          // of them, the prompt
   const Session* session = nullptr;
-  PackLimits limits;      // of MAIN's tree
-  int side_rows = 0;      // most rows of SIDE branches
-  int side_branches = 0;  // most branches that may begin
+  PackLimits limits;            // of MAIN's tree
+  int side_rows = 0;            // most rows of SIDE branches
+  int side_branches = 0;        // most branches that may begin
+  HeadDrafter* head = nullptr;  // where the committed output stands; null without a head
 };
 
 // What the next forward should verify. A proposal is a hint: it may be empty and never fails.
@@ -106,6 +109,8 @@ class Strategy {
   // At most state.limits.max_nodes nodes, state.limits.max_leaves leaves and state.side_rows SIDE
   // rows, whatever they hold.
   virtual Proposal Propose(const RoundState& state) = 0;
+  // Whether it drafts with a head where there is one. What the head needs is kept only then.
+  virtual bool uses_head() const { return false; }
   virtual RoundNews Observe(const RoundResult&) { return {}; }  // of the last proposal
 };
 

@@ -14,6 +14,7 @@ struct HeadInfo {
   int target_embedding_size = 0;
   int embedding_size = 0;
   int max_rows = 0;
+  int prompt_rows = 0;  // of a prompt the last rows that it was trained to see; 0: all
   int max_sequences = 0;
 };
 

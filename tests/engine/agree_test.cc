@@ -187,19 +187,6 @@ TEST_P(AgreeTest, AnyDrafter) {
   }
 }
 
-std::string KindLabel(const testing::TestParamInfo<AnswerKind>& info) {
-  std::string name(Name(info.param));
-  std::replace(name.begin(), name.end(), ' ', '_');
-  return name;
-}
-
-std::vector<AnswerKind> AllKinds() {
-  std::vector<AnswerKind> kinds;
-  for (int kind = 0; kind < static_cast<int>(AnswerKind::kCount); ++kind)
-    kinds.push_back(static_cast<AnswerKind>(kind));
-  return kinds;
-}
-
 INSTANTIATE_TEST_SUITE_P(Answers, AgreeTest, testing::ValuesIn(AllKinds()), KindLabel);
 
 }  // namespace

@@ -28,8 +28,9 @@ inline Prompt PromptOf(const Scenario& scenario) {
 // An engine on a model of its own; every generation's accounts are checked.
 class EngineBench {
  public:
-  explicit EngineBench(CostCurve cost = {}, const ScriptedOptions& options = {})
-      : model_(ScenarioTokenizer(), options), engine_(model_, std::move(cost)) {}
+  explicit EngineBench(CostCurve cost = {}, const ScriptedOptions& options = {},
+                       DraftHead* head = nullptr)
+      : model_(ScenarioTokenizer(), options), engine_(model_, std::move(cost), head) {}
 
   void Script(const Scenario& scenario) {
     model_.Script(PromptOf(scenario).tokens, scenario.answer);
@@ -206,6 +207,20 @@ inline Scenario Weather() {
       R"({"name": "get_weather", "arguments": {"city": "London", "days": 5}}]})";
   scenario.answer = ScenarioTokenizer()->Encode(scenario.text);
   return scenario;
+}
+
+// For tests with an AnswerKind as parameter.
+inline std::string KindLabel(const testing::TestParamInfo<AnswerKind>& info) {
+  std::string name(Name(info.param));
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+inline std::vector<AnswerKind> AllKinds() {
+  std::vector<AnswerKind> kinds;
+  for (int kind = 0; kind < static_cast<int>(AnswerKind::kCount); ++kind)
+    kinds.push_back(static_cast<AnswerKind>(kind));
+  return kinds;
 }
 
 }  // namespace schemafill

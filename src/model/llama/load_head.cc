@@ -33,6 +33,7 @@ class HeadLoader {
     auto header = GgufHeader::Read("head", options_.path);
     if (!header) return header.error();
     if (Status status = CheckKind(*header); !status) return status.error();
+    prompt_rows_ = static_cast<int>(header->Integer("schemafill.prompt_rows").value_or(0));
     if (Status status = CheckShapes(*header); !status) return status.error();
     if (Status status = CheckMap(*header); !status) return status.error();
     if (Status status = LoadModel(); !status) return status.error();
@@ -42,6 +43,7 @@ class HeadLoader {
     for (const int64_t layer : layers_) info.target_layers.push_back(static_cast<int>(layer));
     info.target_embedding_size = target_.info().embedding_size;
     info.embedding_size = llama_model_n_embd(model_.get());
+    info.prompt_rows = std::max(0, prompt_rows_);
     info.max_rows = static_cast<int>(llama_n_ubatch(context_.get()));
     info.max_sequences = target_.info().max_sequences;
     return std::unique_ptr<DraftHead>(std::make_unique<LlamaHead>(
@@ -183,6 +185,7 @@ class HeadLoader {
   const LlamaTarget& target_;
   LogScope log_;
   std::vector<int64_t> layers_;
+  int prompt_rows_ = 0;
   LlamaModelPtr model_;
   LlamaContextPtr context_;
 };

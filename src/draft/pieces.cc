@@ -520,6 +520,12 @@ std::string_view Name(PieceKind kind) {
       return "prepared";
     case PieceKind::kCopy:
       return "copy";
+    case PieceKind::kRecall:
+      return "recall";
+    case PieceKind::kRecycled:
+      return "recycled";
+    case PieceKind::kHead:
+      return "head";
   }
   return "";
 }

@@ -36,6 +36,9 @@ enum class PieceKind : uint8_t {
   kValue,     // a slot's value
   kPrepared,  // a slot's value that a SIDE branch has ready
   kCopy,      // what stood behind the same text before, where no schema guides
+  kRecall,    // what an earlier answer had here
+  kRecycled,  // what the target thought likely behind the same token before
+  kHead,      // a draft head's proposal
 };
 
 std::string_view Name(PieceKind kind);

@@ -16,6 +16,13 @@ constexpr double kBorderShare = 0.8;
 // Tokens of all paths, common prefixes merged.
 class Trie {
  public:
+  Trie() = default;
+  explicit Trie(std::span<const PackedNode> merged) : nodes(merged.begin(), merged.end()) {
+    children_.resize(nodes.size() + 1);
+    for (size_t i = 0; i < nodes.size(); ++i)
+      children_[static_cast<size_t>(nodes[i].node.parent + 1)].push_back(static_cast<int>(i));
+  }
+
   int Child(int parent, Token token, PieceKind kind) {
     for (const int child : children(parent)) {
       if (nodes[static_cast<size_t>(child)].node.token == token) return child;
@@ -229,6 +236,12 @@ void AppendBranch(const Trie& trie, const std::vector<bool>& keep, int parent, i
   }
 }
 
+Pack Cut(const Trie& trie, const PackLimits& limits) {
+  Pack pack;
+  AppendBranch(trie, Choose(trie, limits), -1, -1, &pack);
+  return pack;
+}
+
 }  // namespace
 
 Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Tokenizer& tokenizer,
@@ -248,9 +261,11 @@ Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Token
     if (!leaf[i] || texts[i].empty()) continue;
     AddLeaf(draft, texts, static_cast<int>(i), tokens[i], tokenizer, &mass, &trie);
   }
-  Pack pack;
-  AppendBranch(trie, Choose(trie, limits), -1, -1, &pack);
-  return pack;
+  return Cut(trie, limits);
+}
+
+Pack PackTree(std::span<const PackedNode> nodes, const PackLimits& limits) {
+  return Cut(Trie(nodes), limits);
 }
 
 std::vector<TreeNode> Pack::Tree() const {

@@ -46,4 +46,8 @@ struct PackLimits {
 Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Tokenizer& tokenizer,
                const PackLimits& limits);
 
+// The same choice from a tree of tokens that is there already: a head's, or several sources merged.
+// REQUIRES: parents come first, and no two siblings have the same token.
+Pack PackTree(std::span<const PackedNode> nodes, const PackLimits& limits);
+
 }  // namespace schemafill

@@ -12,15 +12,18 @@ const stats = result.stats || {};
 
 // How a token came: class, name in the legend.
 const WAYS = {
-  format: "format", names: "names and keys", values: "values from schema or request",
-  side: "values that SIDE prepared", own: "the model\u2019s own token",
+  format: "format", names: "names and keys", values: "values from schema, request or earlier answers",
+  side: "values that SIDE prepared", guess: "tokens that a head or earlier rounds guessed", own: "the model\u2019s own token",
 };
 const WAY_OF_KIND = {
-  scaffold: "format", name: "names", key: "names", value: "values", copy: "values", prepared: "side",
+  scaffold: "format", name: "names", key: "names", value: "values", copy: "values", recall: "values",
+  prepared: "side", recycled: "guess", head: "guess",
 };
 const KINDS = {
   scaffold: "format of the answer", name: "tool name", key: "argument key", value: "value from the schema",
   copy: "value copied from the request", prepared: "value that a SIDE branch prepared",
+  recall: "text of an earlier answer", recycled: "token that was likely behind the same one before",
+  head: "token that a draft head proposed",
 };
 const wayOf = kind => WAY_OF_KIND[kind] || "format";
 

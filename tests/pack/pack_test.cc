@@ -153,6 +153,40 @@ TEST(PackDraft, ChoiceWeight) {
   }
 }
 
+TEST(PackTree, FromTokensToTheBestTree) {
+  struct Case {
+    std::string_view label;
+    std::vector<PackedNode> nodes;
+    PackLimits limits;
+    std::string_view shape;
+  };
+  const auto at = [](int parent, char letter, double probability) {
+    return PackedNode{{Token{letter}, parent}, probability, PieceKind::kHead};
+  };
+  const std::vector<PackedNode> wide = {at(-1, 'a', 0.5), at(-1, 'b', 0.3), at(0, 'c', 0.4),
+                                        at(1, 'd', 0.1),  at(0, 'd', 0.05), at(2, 'e', 0.35)};
+  const auto kCases = std::to_array<Case>({
+      {"nothing", {}, {}, ""},
+      {"all of it", wide, {}, "a(c(e) d) b(d)"},
+      {"the likelier first", {at(-1, 'a', 0.3), at(-1, 'b', 0.5), at(0, 'c', 0.2)}, {}, "b a(c)"},
+      {"at most so many nodes", wide, Limits(4, 16), "a(c(e)) b"},
+      {"at most so many leaves", wide, Limits(32, 2), "a(c(e)) b(d)"},
+      {"a chain", wide, Limits(32, 1), "a(c(e))"},
+      {"none", wide, Limits(0, 16), ""},
+      {"only what pays", wide, Limits(32, 16, CostCurve{{{1, 10}, {11, 42}}}), "a(c)"},
+      {"a node that others lead to comes with them",
+       {at(-1, 'a', 0.2), at(0, 'b', 0.2), at(1, 'c', 0.2), at(-1, 'd', 0.1)},
+       Limits(3, 16),
+       "a(b(c))"},
+  });
+  const auto tokenizer = JsonTokenizer();
+  for (const Case& row : kCases) {
+    const Pack pack = PackTree(row.nodes, row.limits);
+    EXPECT_EQ(Shape(pack, *tokenizer), row.shape) << row.label;
+    for (const PackedNode& node : pack.nodes) EXPECT_EQ(node.kind, PieceKind::kHead) << row.label;
+  }
+}
+
 // Parents first, within the limits, likelier than their children, no two equal siblings.
 TEST(PackDraft, OfAnyDraft) {
   const auto tokenizer = JsonTokenizer();

@@ -13,30 +13,27 @@ namespace {
 constexpr SequenceId kCommitted{0};
 // A step that gives logits computes them for each of its rows; more rows than these go without.
 constexpr int kRowsWithLogits = 8;
-
-struct Candidate {
-  Token token{};
-  double probability = 0;
-};
+// Most candidates of a row.
+constexpr int kMostLikeliest = 8;
 
 // The likeliest tokens of a row, by the softmax over the draft vocabulary; the lower id among
 // equals.
-std::vector<Candidate> Likeliest(std::span<const float> logits, int count) {
-  std::vector<Candidate> best;  // with logits in place of probabilities
+std::vector<HeadGuess> Likeliest(std::span<const float> logits, int count) {
+  std::vector<HeadGuess> best;  // with logits in place of probabilities
   for (int token = 0; token < static_cast<int>(logits.size()); ++token) {
     const double logit = logits[static_cast<size_t>(token)];
     if (!std::isfinite(logit)) continue;
     if (std::ssize(best) == count && logit <= best.back().probability) continue;
     if (std::ssize(best) == count) best.pop_back();
     const auto place = std::ranges::find_if(
-        best, [&](const Candidate& other) { return other.probability < logit; });
+        best, [&](const HeadGuess& other) { return other.probability < logit; });
     best.insert(place, {Token{token}, logit});
   }
   if (best.empty()) return best;
   const double top = best.front().probability;
   double sum = 0;
   for (const float logit : logits) sum += std::isfinite(logit) ? std::exp(logit - top) : 0;
-  for (Candidate& candidate : best) {
+  for (HeadGuess& candidate : best) {
     candidate.probability = std::exp(candidate.probability - top) / sum;
   }
   return best;
@@ -79,6 +76,8 @@ int HeadDrafter::rows() const { return static_cast<int>(features_.size() / featu
 void HeadDrafter::Begin(std::span<const Token> prompt, int first, std::span<const float> features) {
   Check(first >= 0 && features.size() % feature_size() == 0, "features of another size");
   head_.Drop(kCommitted, 0, -1);
+  while (!branches_.empty()) CloseBranch(branches_.begin()->first);
+  root_.reset();
   tokens_.assign(prompt.begin(), prompt.end());
   first_ = first;
   features_.assign(features.begin(), features.end());
@@ -95,8 +94,9 @@ void HeadDrafter::AddTokens(std::span<const Token> tokens) {
 }
 
 // Gives the committed rows their cells; the last one is where the tree begins.
-HeadDrafter::Leaf HeadDrafter::StepCommitted() {
-  const int count = rows() - stepped_;
+void HeadDrafter::StepCommitted() {
+  const int count = std::min(rows(), static_cast<int>(tokens_.size()) - 1 - first_) - stepped_;
+  if (count < 1) return;
   const size_t size = feature_size();
   const size_t width = static_cast<size_t>(head_.info().embedding_size);
   const std::span<const float> fused =
@@ -119,10 +119,11 @@ HeadDrafter::Leaf HeadDrafter::StepCommitted() {
   for (HeadRow& row : rest) row.row.wants_logits = true;
   head_.Step(rest);
   stepped_ += count;
-  const std::span<const float> state = head_.State(static_cast<int>(rest.size()) - 1);
-  return {.row = static_cast<int>(rest.size()) - 1,
-          .sequence = kCommitted,
-          .state = {state.begin(), state.end()}};
+  const int last = static_cast<int>(rest.size()) - 1;
+  const std::span<const float> state = head_.State(last);
+  root_ = Leaf{.sequence = kCommitted,
+               .state = {state.begin(), state.end()},
+               .likeliest = Likeliest(head_.Logits(last), kMostLikeliest)};
 }
 
 // One step over the chosen nodes of the last level. Each gets a sequence of its own, which goes on
@@ -138,10 +139,10 @@ std::vector<HeadDrafter::Leaf> HeadDrafter::StepLevel(const std::vector<HeadNode
     const HeadNode& node = nodes[i];
     const Leaf& parent = *std::ranges::find(parents, node.parent, &Leaf::node);
     Leaf leaf{.node = i,
-              .row = static_cast<int>(leaves.size()),
               .probability = node.probability,
               .sequence = sequence(level % 2, static_cast<int>(leaves.size())),
-              .state = {}};
+              .state = {},
+              .likeliest = {}};
     head_.Share(parent.sequence, leaf.sequence, 0, -1);
     rows.push_back({{.token = node.token,
                      .position = stepped_ + level,
@@ -151,28 +152,30 @@ std::vector<HeadDrafter::Leaf> HeadDrafter::StepLevel(const std::vector<HeadNode
     leaves.push_back(std::move(leaf));
   }
   head_.Step(rows);
-  for (Leaf& leaf : leaves) {
-    const std::span<const float> state = head_.State(leaf.row);
-    leaf.state.assign(state.begin(), state.end());
+  for (int i = 0; i < static_cast<int>(leaves.size()); ++i) {
+    const std::span<const float> state = head_.State(i);
+    leaves[static_cast<size_t>(i)].state.assign(state.begin(), state.end());
+    leaves[static_cast<size_t>(i)].likeliest = Likeliest(head_.Logits(i), width);
   }
   for (int i = 0; i < width; ++i) head_.Drop(sequence((level + 1) % 2, i), 0, -1);
   return leaves;
 }
 
 std::vector<HeadNode> HeadDrafter::Draft(const HeadLimits& limits) {
-  const int width = std::min(limits.width, (head_.info().max_sequences - 1) / 2);
+  const int width = std::min({limits.width, kMostLikeliest, (head_.info().max_sequences - 1) / 3});
   const bool complete = first_ + rows() + 1 == static_cast<int>(tokens_.size());
-  if (!complete || stepped_ >= rows() || width < 1 || limits.depth < 1) return {};
+  if (!complete || rows() < 1 || width < 1) return {};
+  StepCommitted();
   std::vector<HeadNode> nodes;
-  std::vector<Leaf> leaves;
-  leaves.push_back(StepCommitted());
-  for (int level = 0; level < limits.depth && !leaves.empty(); ++level) {
+  std::vector<Leaf> leaves{*root_};
+  for (int level = 0; level < limits.depth; ++level) {
     const int from = static_cast<int>(nodes.size());
     for (const Leaf& leaf : leaves) {
-      for (const Candidate& candidate : Likeliest(head_.Logits(leaf.row), width)) {
-        const double probability = leaf.probability * candidate.probability;
+      const auto count = std::min(leaf.likeliest.size(), static_cast<size_t>(width));
+      for (const HeadGuess& guess : std::span(leaf.likeliest).first(count)) {
+        const double probability = leaf.probability * guess.probability;
         if (probability < limits.min_probability) break;
-        nodes.push_back({candidate.token, leaf.node, probability});
+        nodes.push_back({guess.token, leaf.node, probability});
       }
     }
     const std::vector<int> chosen = MostProbable(nodes, from, width);
@@ -181,6 +184,82 @@ std::vector<HeadNode> HeadDrafter::Draft(const HeadLimits& limits) {
   }
   for (int i = 0; i < 2 * width; ++i) head_.Drop(SequenceId{1 + i}, 0, -1);
   return BestNodes(nodes, limits.max_nodes);
+}
+
+// A sequence of its own, which begins with the committed rows in front of row `front`.
+void HeadDrafter::Open(int front, Branch* branch) {
+  if (branch->sequence != kCommitted) return;
+  SequenceId sequence{head_.info().max_sequences - 1};
+  const auto taken = [&](const auto& other) { return other.second.sequence == sequence; };
+  while (std::ranges::any_of(branches_, taken)) sequence = SequenceId{Index(sequence) - 1};
+  branch->sequence = sequence;
+  head_.Share(kCommitted, sequence, 0, front);
+}
+
+// Of the branch's rows without a cell. Its first row pairs its first token with the feature of the
+// committed token in front of it.
+std::vector<float> HeadDrafter::NewFeatures(int front, const Branch& branch) const {
+  const size_t size = feature_size();
+  std::vector<float> features;
+  if (branch.stepped == 0) {
+    const auto first = std::span(features_).subspan(static_cast<size_t>(front) * size, size);
+    features.assign(first.begin(), first.end());
+  }
+  const size_t known = static_cast<size_t>(std::max(0, branch.stepped - 1));
+  const auto own = std::span(branch.features).subspan(known * size);
+  features.insert(features.end(), own.begin(), own.end());
+  return features;
+}
+
+std::map<int, HeadGuess> HeadDrafter::DraftBranches(std::span<const HeadBranch> branches) {
+  StepCommitted();
+  std::vector<float> features;
+  std::vector<HeadRow> step;
+  std::map<int, int> last_rows;  // of the step, by branch
+  for (const HeadBranch& asked : branches) {
+    const auto found = branches_.find(asked.branch);
+    const int front = asked.fork - 1 - first_;  // row of the committed token in front of it
+    if (found == branches_.end() || front < 0 || front >= rows()) continue;
+    Branch& branch = found->second;
+    const int length = static_cast<int>(asked.tokens.size());
+    const bool complete = branch.features.size() / feature_size() + 1 == asked.tokens.size();
+    if (!complete || branch.stepped >= length) continue;
+    if (static_cast<int>(step.size()) + length - branch.stepped > head_.info().max_rows) break;
+    Open(front, &branch);
+    const std::vector<float> more = NewFeatures(front, branch);
+    features.insert(features.end(), more.begin(), more.end());
+    for (; branch.stepped < length; ++branch.stepped) {
+      step.push_back({{.token = asked.tokens[static_cast<size_t>(branch.stepped)],
+                       .position = front + branch.stepped,
+                       .sequences = {branch.sequence}},
+                      {}});
+    }
+    last_rows[asked.branch] = static_cast<int>(step.size()) - 1;
+  }
+  std::map<int, HeadGuess> guesses;
+  if (step.empty()) return guesses;
+  const std::span<const float> fused = head_.Fuse(features, static_cast<int>(step.size()));
+  const size_t width = static_cast<size_t>(head_.info().embedding_size);
+  for (size_t i = 0; i < step.size(); ++i) step[i].feature = fused.subspan(i * width, width);
+  head_.Step(step);
+  for (const auto& [branch, row] : last_rows) {
+    const std::vector<HeadGuess> likeliest = Likeliest(head_.Logits(row), 1);
+    if (!likeliest.empty()) guesses[branch] = likeliest.front();
+  }
+  return guesses;
+}
+
+void HeadDrafter::AddBranchFeatures(int branch, std::span<const float> features) {
+  Check(features.size() % feature_size() == 0, "features of another size");
+  std::vector<float>& own = branches_[branch].features;
+  own.insert(own.end(), features.begin(), features.end());
+}
+
+void HeadDrafter::CloseBranch(int branch) {
+  const auto found = branches_.find(branch);
+  if (found == branches_.end()) return;
+  if (found->second.sequence != kCommitted) head_.Drop(found->second.sequence, 0, -1);
+  branches_.erase(found);
 }
 
 }  // namespace schemafill

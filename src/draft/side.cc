@@ -131,13 +131,30 @@ size_t SideBranches::Reached(size_t reached, const Schedule& schedule,
   return reached;
 }
 
-// The likeliest continuation of the branch's value, trimmed at the literal's boundary.
-std::vector<Token> SideBranches::Draft(const Branch& branch, size_t reached) const {
+std::vector<HeadBranch> SideBranches::AsksHead() const {
+  std::vector<HeadBranch> asks;
+  for (int i = 0; i < static_cast<int>(branches_.size()); ++i) {
+    const Branch& branch = branches_[static_cast<size_t>(i)];
+    if (branch.drafting && branch.stored > 0) asks.push_back({i, branch.fork, branch.tokens});
+  }
+  return asks;
+}
+
+// The likeliest continuation of the branch's value, trimmed at the literal's boundary. The first
+// token is the head's where that is surer of it than the pieces are.
+std::vector<Token> SideBranches::Draft(const Branch& branch, size_t reached,
+                                       const HeadGuess* guess) const {
   Answer answer = branch.answer;
   Literal value = branch.value;
   std::string text;
   while (!value.complete() && text.size() < kMaxDraftText) {
-    const std::vector<Piece> pieces = NextPieces(sources_, answer, reached);
+    std::vector<Piece> pieces = NextPieces(sources_, answer, reached);
+    if (guess != nullptr) {
+      const std::string_view piece = tokenizer_.Piece(guess->token);
+      if (!piece.empty())
+        pieces.push_back({std::string(piece), guess->probability, PieceKind::kHead});
+      guess = nullptr;
+    }
     const auto best = std::max_element(
         pieces.begin(), pieces.end(),
         [](const Piece& a, const Piece& b) { return a.probability < b.probability; });
@@ -157,7 +174,7 @@ std::vector<Token> SideBranches::Draft(const Branch& branch, size_t reached) con
 
 std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedule& schedule,
                                              std::span<const PreparedValue> prepared, int max_rows,
-                                             int max_new) {
+                                             int max_new, const std::map<int, HeadGuess>& guesses) {
   std::vector<SideDraft> drafts;
   const size_t reached = ReachedBy(*sources_.source, main.answer->calls());
   int rows = 0;
@@ -167,7 +184,9 @@ std::vector<SideDraft> SideBranches::Propose(const MainState& main, const Schedu
     SideDraft draft{number, branch.fork, branch.stored == 0, {}, {}};
     draft.context.assign(branch.tokens.begin() + static_cast<std::ptrdiff_t>(branch.stored),
                          branch.tokens.end());
-    draft.draft = Draft(branch, Reached(reached, schedule, branch.slot));
+    const auto guess = guesses.find(number);
+    draft.draft = Draft(branch, Reached(reached, schedule, branch.slot),
+                        guess == guesses.end() ? nullptr : &guess->second);
     const int more = static_cast<int>(draft.context.size() + draft.draft.size()) - shared;
     if (rows + more > max_rows) return false;
     rows += more;

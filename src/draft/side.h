@@ -7,11 +7,13 @@
 // Tested by tests/draft/side_test.cc.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "catalog/answer.h"
+#include "draft/head_drafter.h"
 #include "draft/literal.h"
 #include "draft/pieces.h"
 #include "draft/spine.h"
@@ -69,11 +71,15 @@ class SideBranches {
   SideBranches(const DraftSources& sources, const Tokenizer& tokenizer, const SideOptions& options)
       : sources_(sources), tokenizer_(tokenizer), options_(options) {}
 
+  // The branches under way whose tokens but the last one have cells, for a head.
+  std::vector<HeadBranch> AsksHead() const;
+
   // Drafts for every branch under way, and begins one for each active field that has none, as far
-  // as `max_rows` rows and `max_new` branches go. A branch that found no room waits.
+  // as `max_rows` rows and `max_new` branches go. A branch that found no room waits. `guesses`: the
+  // head's, by branch.
   std::vector<SideDraft> Propose(const MainState& main, const Schedule& schedule,
-                                 std::span<const PreparedValue> prepared, int max_rows,
-                                 int max_new);
+                                 std::span<const PreparedValue> prepared, int max_rows, int max_new,
+                                 const std::map<int, HeadGuess>& guesses = {});
 
   // Takes the target's verdicts in. Returns the branches that are done: their value is complete,
   // longer than it may be, or no JSON.
@@ -105,7 +111,7 @@ class SideBranches {
   Branch BeginBehindGuess(const MainState& main, const Spine& spine, const SpineMark& mark) const;
   Branch BeginBehindHint(const MainState& main, const Schedule& schedule,
                          const ActiveField& slot) const;
-  std::vector<Token> Draft(const Branch& branch, size_t reached) const;
+  std::vector<Token> Draft(const Branch& branch, size_t reached, const HeadGuess* guess) const;
   size_t Reached(size_t reached, const Schedule& schedule, const ActiveField& slot) const;
   bool Has(const ActiveField& slot) const;
 

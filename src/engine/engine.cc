@@ -87,13 +87,17 @@ std::vector<SideVerdict> VerifySide(std::span<const SideDraft> drafts, const Sid
   return verdicts;
 }
 
-// The SIDE rows whose cells stay: contexts and accepted drafts.
+// Rows of a branch whose cells stay: its context and what was accepted of its draft.
+size_t KeptLength(const SideDraft& draft, const SideVerdict& verdict) {
+  return draft.context.size() + static_cast<size_t>(verdict.accepted);
+}
+
+// The SIDE rows whose cells stay.
 std::vector<int> KeptRows(std::span<const SideDraft> drafts, std::span<const SideVerdict> verdicts,
                           const SideRows& side) {
   std::vector<bool> kept(side.rows.size(), false);
   for (size_t i = 0; i < drafts.size(); ++i) {
-    const size_t length = drafts[i].context.size() + static_cast<size_t>(verdicts[i].accepted);
-    for (const int row : std::span(side.paths[i]).first(length))
+    for (const int row : std::span(side.paths[i]).first(KeptLength(drafts[i], verdicts[i])))
       kept[static_cast<size_t>(row)] = true;
   }
   std::vector<int> rows;
@@ -126,13 +130,20 @@ int Engine::BeginPrompt(std::span<const Token> prompt, PrefillMode mode, bool wi
   return reused;
 }
 
-// Features of the rows that MAIN kept.
-void Engine::ShowHead(const Verdict& verdict) {
-  std::vector<float> features;
+void Engine::ShowHead(const RoundTrace& round, const SideRows& side) {
   const int root = arena_.first_row();
+  std::vector<float> features;
   for (int row = 0; row <= root; ++row) features_->Append(row, &features);
-  for (const int node : verdict.path) features_->Append(root + 1 + node, &features);
+  for (const int node : round.verdict.path) features_->Append(root + 1 + node, &features);
   head_->AddFeatures(features);
+  const int first_side = root + 1 + static_cast<int>(round.proposal.pack.nodes.size());
+  for (size_t i = 0; i < side.paths.size(); ++i) {
+    const SideDraft& draft = round.proposal.side[i];
+    features.clear();
+    for (const int row : std::span(side.paths[i]).first(KeptLength(draft, round.side_verdicts[i])))
+      features_->Append(first_side + row, &features);
+    head_->AddBranchFeatures(draft.branch, features);
+  }
 }
 
 RoundState Engine::State(const GenerateOptions& options, const Session& session,
@@ -176,6 +187,7 @@ void Engine::CloseDone(std::span<const int> done, OpenBranches* branches) {
     const auto found = branches->find(branch);
     if (found == branches->end()) continue;
     arena_.Close(found->second);
+    if (head_) head_->CloseBranch(branch);
     branches->erase(found);
   }
 }
@@ -200,7 +212,7 @@ RoundTrace Engine::Round(Strategy& strategy, const RoundState& state,
   const auto side_logits = [&](int row) { return logits(1 + static_cast<int>(tree.size()) + row); };
   round.side_verdicts = VerifySide(round.proposal.side, side, side_logits);
   arena_.Accept(round.verdict.path, KeptRows(round.proposal.side, round.side_verdicts, side));
-  if (state.head != nullptr) ShowHead(round.verdict);
+  if (state.head != nullptr) ShowHead(round, side);
   round.verify_ms = verify_watch.ElapsedMs();
   return round;
 }

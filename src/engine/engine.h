@@ -16,6 +16,7 @@
 #include "engine/trace.h"
 #include "kv/arena.h"
 #include "model/target_model.h"
+#include "pack/side_rows.h"
 #include "plan/cost.h"
 #include "sample/sampler.h"
 
@@ -98,7 +99,8 @@ class Engine {
   // Takes the prompt in, with its features where the strategy drafts with a head. Returns the
   // number of tokens reused.
   int BeginPrompt(std::span<const Token> prompt, PrefillMode mode, bool with_head);
-  void ShowHead(const Verdict& verdict);
+  // Features of the rows that the round kept, for the head.
+  void ShowHead(const RoundTrace& round, const SideRows& side);
 
   TargetModel& model_;
   Arena arena_;

@@ -40,7 +40,7 @@ class SchemaFill final : public Strategy {
       if (options_.fault == Fault::kLyingSides) Lie(&proposal.prepared);
       const MainState main{&state.session->answer, state.tokens, state.prompt_tokens};
       proposal.side = branches_.Propose(main, schedule_, proposal.prepared, state.side_rows,
-                                        state.side_branches);
+                                        state.side_branches, GuessSides(state));
     }
     DraftSources sources = sources_;
     sources.prepared = proposal.prepared;
@@ -80,6 +80,11 @@ class SchemaFill final : public Strategy {
           {node.parent, std::string(tokenizer_.Piece(node.token)), node.probability / reached});
     }
     return texts;
+  }
+
+  std::map<int, HeadGuess> GuessSides(const RoundState& state) const {
+    if (state.head == nullptr) return {};
+    return state.head->DraftBranches(branches_.AsksHead());
   }
 
   const SchemaFillOptions options_;

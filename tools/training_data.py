@@ -356,7 +356,8 @@ def main(arguments=None):
                              " ASCII as 9; 2,400 are about 640 tokens")
     parser.add_argument("--dev-share", type=share, default=0.05, metavar="SHARE", help="of the records, for dev.jsonl")
     parser.add_argument("--renamed", type=share, default=0.0, metavar="SHARE",
-                        help="of the composed examples for training, that get tools and arguments of other names")
+                        help="of the composed examples for training, that get tools and arguments of other names,"
+                             " which may be a little longer")
     parser.add_argument("--json", action="store_true", help="counts as one JSON object on stdout as well")
     options = parser.parse_args(arguments)
     try:

@@ -147,6 +147,19 @@ class TrainingDataTest(Fixture):
         self.assertFalse(used & set(data.single650([r for r, _ in records])))
         self.assertEqual({e["id"].split(":")[0].split("-")[0] for e in parts[0]}, {"single", *compose.KINDS})
 
+    def test_renamed_examples_are_sound(self):
+        self.run_script("--composed", "200", out="plain")
+        self.run_script("--composed", "200", "--renamed", "0.8")
+        examples = self.read("train")
+        for example in examples:
+            self.check_example(example, max_chars=2800)
+        self.assertEqual(self.read("dev"), self.read("dev", out="plain"))
+        names = lambda examples: {t["function"]["name"] for e in examples for t in e["tools"]}
+        keys = lambda examples: {k for e in examples for t in e["tools"] for k in t["function"]["parameters"]["properties"]}
+        plain = self.read("train", out="plain")
+        self.assertGreater(len(names(examples) - names(plain)), 20)
+        self.assertGreater(len(keys(examples) - keys(plain)), 10)
+
     def test_numbers_and_names_of_composed_calls_stand_in_the_request(self):
         self.run_script("--composed", "300")
         for example in self.read("train"):

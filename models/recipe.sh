@@ -45,8 +45,8 @@ run() {
     --steps 400 --rate 1.5e-3 --warmup 15 --score-every 100 --seed 3
   [ -e $target ] || $python tools/merge_adapter.py "$base" $adapter $target
   # Requests of some examples, which the target answers itself.
-  awk 'NR % 9 == 0' $work/data/train.jsonl >$work/requests.jsonl
-  awk 'NR % 6 == 0' $work/data/dev.jsonl >$work/held_out.jsonl
+  awk 'NR % 14 == 0' $work/data/train.jsonl >$work/requests.jsonl
+  awk 'NR % 9 == 0' $work/data/dev.jsonl >$work/held_out.jsonl
   [ -e $head ] ||
     build/schemafill train-head --target $target --requests $work/requests.jsonl --held-out $work/held_out.jsonl \
       --out $head --seed 1

@@ -1,5 +1,6 @@
 // Every method gives plain decoding's tokens on the real model: requests of several kinds, any
-// draft width, greedy and sampled.
+// draft width, without a head, with the default one and with one that proposes garbage, greedy and
+// sampled.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,6 +11,8 @@
 #include "catalog/dataset.h"
 #include "engine/engine.h"
 #include "model/llama/llama_model.h"
+#include "support/temp_dir.h"
+#include "support/tiny_gguf.h"
 
 namespace schemafill {
 namespace {
@@ -18,18 +21,40 @@ std::filesystem::path Assets() { return std::getenv("SCHEMAFILL_ASSETS"); }
 
 Request ReadRequest(std::string_view body) { return ParseRequest(Json::parse(body)).value(); }
 
-class LosslessTest : public testing::Test {
+class LosslessTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
+    const std::string target = (Assets() / "models" / "default.gguf").string();
     Result<std::unique_ptr<TargetModel>> model =
-        LoadTarget({.path = (Assets() / "models" / "default.gguf").string(), .context_size = 4096});
+        LoadTarget({.path = target, .context_size = kContext});
     ASSERT_TRUE(model.ok()) << model.error().message;
     model_ = std::move(*model).release();
+    head_ = Load((Assets() / "models" / "default-head.gguf").string());
+    const testing::TempDir folder;
+    testing::WriteTinyHead(folder.path("head.gguf"), target,
+                           {.target_layers = {2, 15, 27},
+                            .target_hidden = 576,
+                            .embedding = 576,
+                            .heads = 9,
+                            .kv_heads = 3});
+    garbage_ = Load(folder.path("head.gguf"));
   }
-  static void TearDownTestSuite() { delete model_; }
+  static void TearDownTestSuite() {
+    delete head_;
+    delete garbage_;
+    delete model_;
+  }
 
-  static Generation Run(const Request& request, const GenerateOptions& options) {
-    Engine engine(*model_, {});
+  static DraftHead* Load(const std::string& path) {
+    Result<std::unique_ptr<DraftHead>> head =
+        LoadHead({.path = path, .context_size = kContext}, *model_);
+    if (!head) throw std::runtime_error(head.error().message);
+    return std::move(*head).release();
+  }
+
+  static Generation Run(const Request& request, const GenerateOptions& options,
+                        DraftHead* head = nullptr) {
+    Engine engine(*model_, {}, head);
     return engine.Generate(request, options).value();
   }
 
@@ -37,21 +62,34 @@ class LosslessTest : public testing::Test {
     options.method = Method::kAr;
     const Generation plain = Run(request, options);
     EXPECT_EQ(plain.stats.forwards, plain.stats.tokens);
-    options.method = Method::kSchemaFill;
-    for (const int width : {7, 40}) {
-      SCOPED_TRACE(width);
+    const struct {
+      Method method;
+      int width;
+      DraftHead* head;
+    } kDrafted[] = {{Method::kSchemaFill, 7, nullptr},
+                    {Method::kSchemaFill, 40, head_},
+                    {Method::kEagle3, 8, head_},
+                    {Method::kEagle3, 20, garbage_}};
+    for (const auto& [method, width, head] : kDrafted) {
+      SCOPED_TRACE(std::string(Name(method)) + " " + std::to_string(width));
+      options.method = method;
       options.max_nodes = width;
-      const Generation drafted = Run(request, options);
+      const Generation drafted = Run(request, options, head);
       EXPECT_EQ(drafted.tokens, plain.tokens) << drafted.text << "\nagainst\n" << plain.text;
       EXPECT_EQ(drafted.text, plain.text);
       EXPECT_EQ(drafted.stop, plain.stop);
     }
   }
 
+  static constexpr int kContext = 4096;
   static TargetModel* model_;
+  static DraftHead* head_;     // the default one
+  static DraftHead* garbage_;  // random weights
 };
 
 TargetModel* LosslessTest::model_ = nullptr;
+DraftHead* LosslessTest::head_ = nullptr;
+DraftHead* LosslessTest::garbage_ = nullptr;
 
 TEST_F(LosslessTest, ModelIsBitExact) {
   EXPECT_EQ(model_->info().guarantee, Guarantee::kBitExact) << model_->info().guarantee_reason;

@@ -21,15 +21,25 @@ std::string Environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
+// The checkout where the program lies in its build folder.
+fs::path AboveTheProgram() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+}
+
 }  // namespace
 
 fs::path AssetsFolder() {
   if (const std::string given = Environment("SCHEMAFILL_ASSETS"); !given.empty()) return given;
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path above = program.parent_path().parent_path();
+  const fs::path above = AboveTheProgram();
   const fs::path installed = above / "share" / "schemafill";
   return fs::exists(installed, error) ? installed : above / "assets";
+}
+
+fs::path PeerToolsFolder() {
+  if (const std::string given = Environment("SCHEMAFILL_PEER_TOOLS"); !given.empty()) return given;
+  return AboveTheProgram() / ".peer-tools";
 }
 
 fs::path CacheFolder() {

@@ -10,6 +10,7 @@
 #include "apps/explain.h"
 #include "apps/files.h"
 #include "apps/options.h"
+#include "apps/peers.h"
 #include "catalog/conformance.h"
 
 namespace schemafill {
@@ -18,6 +19,7 @@ namespace {
 struct GenerateCommand {
   ModelOptions model;
   DecodeOptions decode;
+  PeerOptions peers;
   std::string request_file;
   std::string tools_file;
   std::string text;
@@ -32,6 +34,9 @@ struct GenerateCommand {
   Result<Request> ReadRequest() const;
   Result<Generation> RunOnce(LoadedTarget& target, const Request& request,
                              const GenerateOptions& options, std::FILE* trace) const;
+  Status CheckPeer(const PeerMethod& peer) const;
+  Result<Generation> RunPeer(const PeerMethod& peer, const LoadedTarget& target,
+                             const Request& request, const GenerateOptions& options) const;
 };
 
 struct FileCloser {
@@ -82,6 +87,30 @@ Result<Generation> GenerateCommand::RunOnce(LoadedTarget& target, const Request&
   return engine.Generate(request, options, sink);
 }
 
+// Before the model is loaded: whether there is a llama-server, and whether it can do what is asked.
+Status GenerateCommand::CheckPeer(const PeerMethod& peer) const {
+  if (explain || !trace_file.empty()) {
+    return BadInput(
+        fmt::format("{} runs in llama-server, which shows no rounds; leave --explain "
+                    "and --trace out",
+                    peer.name));
+  }
+  const Result<std::string> program = FindLlamaServer(peers);
+  if (!program) return program.error();
+  if (program->empty()) return BadInput(fmt::format("{}: {}", peer.name, NoLlamaServer()));
+  return {};
+}
+
+Result<Generation> GenerateCommand::RunPeer(const PeerMethod& peer, const LoadedTarget& target,
+                                            const Request& request,
+                                            const GenerateOptions& options) const {
+  const Result<std::string> program = FindLlamaServer(peers);
+  if (!program) return program.error();
+  Result<std::unique_ptr<Peer>> server = Peer::Start(peer, *program, model, *target.model);
+  if (!server) return server.error();
+  return (*server)->Generate(request, options);
+}
+
 void PrintCalls(const Generation& generation) {
   for (const ToolCall& call : generation.calls) fmt::print("{}({})\n", call.name, call.arguments);
   if (generation.calls.empty()) fmt::print("{}\n", generation.text);
@@ -94,37 +123,41 @@ std::string StatsLine(const GenerateStats& stats) {
                      stats.acceptance_length());
 }
 
-void PrintTableRow(const MethodSpec& method, const GenerateStats& stats,
+void PrintTableRow(std::string_view method, const GenerateStats& stats,
                    const GenerateStats& reference) {
-  fmt::print("{:<12}{:>7}{:>10}{:>7.2f}{:>13.0f}{:>13.0f}{:>9.2f}x\n", Name(method), stats.tokens,
+  fmt::print("{:<12}{:>7}{:>10}{:>7.2f}{:>13.0f}{:>13.0f}{:>9.2f}x\n", method, stats.tokens,
              stats.forwards, stats.acceptance_length(), stats.decode_ms(),
              1000 * stats.tokens / std::max(stats.decode_ms(), 1e-9),
              reference.decode_ms() / std::max(stats.decode_ms(), 1e-9));
 }
 
 int PrintComparison(const Generation& reference, const Generation& generation,
-                    const MethodSpec& method) {
+                    const AnyMethod& method) {
   const bool same = reference.tokens == generation.tokens && reference.text == generation.text;
   PrintCalls(generation);
   fmt::print("\n{:<12}{:>7}{:>10}{:>7}{:>13}{:>13}{:>10}\n", "method", "tokens", "forwards", "AL",
              "decoding ms", "tokens/s", "speed-up");
-  PrintTableRow(Method::kAr, reference.stats, reference.stats);
-  PrintTableRow(method, generation.stats, reference.stats);
+  PrintTableRow(Name(Method::kAr), reference.stats, reference.stats);
+  PrintTableRow(method.name(), generation.stats, reference.stats);
   fmt::print(
       "\nsame bytes: {}\nprompt: {} tokens, {:.0f} ms, the same for both and not in the table\n",
       same ? "yes" : "NO", generation.stats.prompt_tokens,
       generation.stats.prepare_ms + generation.stats.prefill_ms);
-  return same ? kExitOk : kExitCheckFailed;
+  return same || method.peer != nullptr ? kExitOk : kExitCheckFailed;
 }
 
 int GenerateCommand::Run() const {
   const Result<Request> request = ReadRequest();
   if (!request) return Report(request.error());
-  const Result<MethodSpec> parsed = ParseMethod(method);
+  const Result<AnyMethod> parsed = ParseAnyMethod(method);
   if (!parsed) return Report(parsed.error());
+  const PeerMethod* peer = parsed->peer;
+  if (peer != nullptr) {
+    if (const Status runs = CheckPeer(*peer); !runs) return Report(runs.error());
+  }
   Result<GenerateOptions> options = ToGenerateOptions(decode);
   if (!options) return Report(options.error());
-  options->method = *parsed;
+  options->method = parsed->spec;
 
   File trace;
   if (!trace_file.empty()) {
@@ -133,7 +166,7 @@ int GenerateCommand::Run() const {
       return Report(BadInput(fmt::format("--trace {}: can't be written", trace_file)));
   }
   Result<LoadedTarget> target =
-      LoadTargetFor(model, options->preset == Preset::kAuto && *parsed != Method::kAr);
+      LoadTargetFor(model, options->preset == Preset::kAuto && parsed->spec != Method::kAr);
   if (!target) return Report(target.error());
 
   std::optional<Generation> reference;
@@ -145,9 +178,11 @@ int GenerateCommand::Run() const {
     if (!result) return Report(result.error());
     reference = std::move(*result);
   }
-  const Result<Generation> generation = RunOnce(*target, *request, *options, trace.get());
+  const Result<Generation> generation = peer != nullptr
+                                            ? RunPeer(*peer, *target, *request, *options)
+                                            : RunOnce(*target, *request, *options, trace.get());
   if (!generation) return Report(generation.error());
-  if (trace != nullptr) TraceResult(trace.get(), *generation, Name(*parsed));
+  if (trace != nullptr) TraceResult(trace.get(), *generation, parsed->name());
 
   if (json) {
     fmt::print("{}\n", GenerationJson(*generation, method));
@@ -156,7 +191,8 @@ int GenerateCommand::Run() const {
     fmt::print(stderr, "{}: {}\n", method, StatsLine(generation->stats));
   }
   if (reference && !json) return PrintComparison(*reference, *generation, *parsed);
-  if (reference && reference->tokens != generation->tokens) return kExitCheckFailed;
+  if (reference && peer == nullptr && reference->tokens != generation->tokens)
+    return kExitCheckFailed;
   if (strict) {
     const std::string fault = FindFault(request->catalog, generation->calls);
     if (!fault.empty()) {
@@ -178,7 +214,8 @@ CommandRunner AddGenerate(CLI::App& program) {
   app->add_option("--tools", command->tools_file,
                   "Tools as a JSON list, with the request's text behind the options");
   app->add_option("--method", command->method,
-                  "Decoding method: ar, schemafill, or one of its stages")
+                  "Decoding method: ar, schemafill, one of its stages, or llamacpp...: llama.cpp's "
+                  "own server")
       ->capture_default_str();
   app->add_flag("--strict", command->strict,
                 "Exit with 1 unless the answer is complete calls that fit the tools");
@@ -190,6 +227,7 @@ CommandRunner AddGenerate(CLI::App& program) {
                   "Write forecast and rounds to this file as JSON lines");
   AddModelOptions(*app, &command->model);
   AddDecodeOptions(*app, &command->decode);
+  AddPeerOptions(*app, &command->peers);
   return [command] { return command->Run(); };
 }
 

@@ -42,13 +42,13 @@ Status CheckRun(const std::string& path, const Json& have, const Json& want) {
 }  // namespace
 
 Json PairLine(const Request& request, std::string_view prompt, const Generation& generation,
-              const MethodSpec& method, bool agrees) {
+              std::string_view method, bool agrees) {
   Json ids = Json::array();
   for (const Token token : generation.tokens) ids.push_back(Index(token));
   return {{"type", "result"},
           {"request", request.id},
           {"prompt", prompt},
-          {"method", Name(method)},
+          {"method", method},
           {"agrees", agrees},
           {"stop", Name(generation.stop)},
           {"stats", StatsJson(generation.stats)},

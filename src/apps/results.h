@@ -39,7 +39,7 @@ struct PairResult {
 
 // The line of a pair. `agrees`: with plain decoding.
 Json PairLine(const Request& request, std::string_view prompt, const Generation& generation,
-              const MethodSpec& method, bool agrees);
+              std::string_view method, bool agrees);
 // The error names the field.
 Result<PairResult> ParsePair(const Json& line);
 

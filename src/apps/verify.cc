@@ -12,6 +12,7 @@
 #include "apps/commands.h"
 #include "apps/files.h"
 #include "apps/options.h"
+#include "apps/peers.h"
 #include "apps/progress.h"
 #include "apps/results.h"
 #include "base/hash_file.h"
@@ -32,6 +33,7 @@ extern "C" void Interrupt(int) {
 struct VerifyCommand {
   ModelOptions model;
   DecodeOptions decode;
+  PeerOptions peers;
   std::string dataset = "bfcl";
   std::string data_folder;
   std::vector<std::string> methods = {"schemafill"};
@@ -45,7 +47,8 @@ struct VerifyCommand {
 
 // Sums over requests, as the paper pools them (5.1).
 struct Tally {
-  MethodSpec method = Method::kAr;
+  AnyMethod method;
+  std::unique_ptr<Peer> peer;  // its server, where it has one
   int agreeing = 0;
   int resumed = 0;
   long tokens = 0;
@@ -108,11 +111,13 @@ Json TallyJson(const Tally& tally, const Tally& reference, int requests) {
 }
 
 void PrintTable(const std::vector<Tally>& tallies, int requests) {
-  fmt::print("{:<17}{:>9}{:>8}{:>9}{:>7}{:>13}{:>9}{:>8}\n", "method", "agreement", "tokens",
+  size_t width = 17;
+  for (const Tally& tally : tallies) width = std::max(width, tally.method.name().size() + 1);
+  fmt::print("{:<{}}{:>9}{:>8}{:>9}{:>7}{:>13}{:>9}{:>8}\n", "method", width, "agreement", "tokens",
              "forwards", "AL", "nodes/verify", "tokens/s", "speed-up");
   for (const Tally& tally : tallies) {
-    fmt::print("{:<17}{:>9.4f}{:>8}{:>9}{:>7.2f}{:>13.2f}{:>9.0f}{:>7.2f}x\n", Name(tally.method),
-               Share(tally.agreeing, requests), tally.tokens, tally.forwards, tally.al(),
+    fmt::print("{:<{}}{:>9.4f}{:>8}{:>9}{:>7.2f}{:>13.2f}{:>9.0f}{:>7.2f}x\n", tally.method.name(),
+               width, Share(tally.agreeing, requests), tally.tokens, tally.forwards, tally.al(),
                tally.nodes_per_verify(), tally.decode_tps(), tally.SpeedUp(tallies.front()));
   }
 }
@@ -150,15 +155,17 @@ Result<std::vector<PairResult>> RunRequest(Engine& engine, const Request& reques
   const std::string prompt = PromptHash(BuildPrompt(request, engine.model().tokenizer()).tokens);
   std::vector<PairResult> pairs;
   for (const Tally& tally : tallies) {
-    if (const PairResult* finished = results.Find(request.id, prompt, Name(tally.method))) {
+    if (const PairResult* finished = results.Find(request.id, prompt, tally.method.name())) {
       pairs.push_back(*finished);
       continue;
     }
     if (interrupted != 0) break;
-    options.method = tally.method;
-    const Result<Generation> generation = engine.Generate(request, options);
+    options.method = tally.method.spec;
+    const Result<Generation> generation = tally.peer != nullptr
+                                              ? tally.peer->Generate(request, options)
+                                              : engine.Generate(request, options);
     if (!generation) return generation.error();
-    Json line = PairLine(request, prompt, *generation, tally.method, true);
+    Json line = PairLine(request, prompt, *generation, tally.method.name(), true);
     Result<PairResult> pair = ParsePair(line);
     pairs.push_back(std::move(pair.value()));
     line["agrees"] = SameAnswer(pairs.front(), pairs.back());
@@ -182,12 +189,35 @@ void AddRequest(const std::vector<PairResult>& pairs, std::vector<Tally>& tallie
 Result<std::vector<Tally>> ParseMethods(const std::vector<std::string>& names) {
   std::vector<Tally> tallies(1);
   for (const std::string& name : names) {
-    const Result<MethodSpec> method = ParseMethod(name);
+    const Result<AnyMethod> method = ParseAnyMethod(name);
     if (!method) return method.error();
     const auto same = [&](const Tally& tally) { return tally.method == *method; };
     if (std::none_of(tallies.begin(), tallies.end(), same)) tallies.emplace_back().method = *method;
   }
   return tallies;
+}
+
+// Starts the servers of peers. Where there is no llama-server, says so and takes them out.
+Status StartPeers(const PeerOptions& options, const ModelOptions& model, const TargetModel& target,
+                  std::vector<Tally>& tallies) {
+  const Result<std::string> program = FindLlamaServer(options);
+  if (!program) return program.error();
+  std::string skipped;
+  for (Tally& tally : tallies) {
+    if (tally.method.peer == nullptr) continue;
+    if (program->empty()) {
+      skipped += fmt::format("{}{}", skipped.empty() ? "" : ", ", tally.method.name());
+      continue;
+    }
+    Result<std::unique_ptr<Peer>> peer = Peer::Start(*tally.method.peer, *program, model, target);
+    if (!peer) return peer.error();
+    tally.peer = std::move(*peer);
+  }
+  if (!skipped.empty()) fmt::print(stderr, "skipped: {}: {}\n", skipped, NoLlamaServer());
+  std::erase_if(tallies, [](const Tally& tally) {
+    return tally.method.peer != nullptr && tally.peer == nullptr;
+  });
+  return {};
 }
 
 int VerifyCommand::Run() const {
@@ -208,6 +238,8 @@ int VerifyCommand::Run() const {
   if (!results) return Report(results.error());
   fmt::print(stderr, "{}: {}\n", target->model->info().name,
              target->model->info().guarantee_reason);
+  if (const Status started = StartPeers(peers, model, *target->model, *tallies); !started)
+    return Report(started.error());
 
   std::signal(SIGINT, Interrupt);
   Engine engine(*target->model, target->cost, target->head.get());
@@ -244,9 +276,11 @@ int VerifyCommand::Run() const {
   if (!json) PrintTable(*tallies, requests);
   for (const Tally& tally : *tallies) {
     if (!tally.first_difference.empty())
-      fmt::print(stderr, "{}: {}\n", Name(tally.method), tally.first_difference);
-    agreement = std::min(agreement, Share(tally.agreeing, requests));
-    by_method[std::string(Name(tally.method))] = TallyJson(tally, tallies->front(), requests);
+      fmt::print(stderr, "{}: {}\n", tally.method.name(), tally.first_difference);
+    // llama.cpp's own methods promise nothing.
+    if (tally.method.peer == nullptr)
+      agreement = std::min(agreement, Share(tally.agreeing, requests));
+    by_method[std::string(tally.method.name())] = TallyJson(tally, tallies->front(), requests);
   }
   if (json) {
     const Json line = {{"dataset", data->name},
@@ -278,7 +312,9 @@ CommandRunner AddVerify(CLI::App& program) {
                   "Folder with the BFCL files (default: what `make setup` made)");
   app->add_option("--limit", command->limit, "First N requests only; 0: all")
       ->check(CLI::NonNegativeNumber);
-  app->add_option("--methods", command->methods, "Methods to compare with ar")
+  app->add_option("--methods", command->methods,
+                  "Methods to compare with ar; llamacpp, llamacpp-ngram and llamacpp-eagle3 are "
+                  "llama.cpp's own server")
       ->delimiter(',')
       ->capture_default_str();
   app->add_option("--results", command->results_file,
@@ -287,6 +323,7 @@ CommandRunner AddVerify(CLI::App& program) {
   app->add_flag("--json", command->json, "One JSON object as the last line");
   AddModelOptions(*app, &command->model);
   AddDecodeOptions(*app, &command->decode);
+  AddPeerOptions(*app, &command->peers);
   return [command] { return command->Run(); };
 }
 

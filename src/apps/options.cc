@@ -94,6 +94,23 @@ void AddDecodeOptions(CLI::App& command, DecodeOptions* options) {
       ->check(CLI::Range(0.0, 2.0))
       ->capture_default_str();
   command
+      .add_option("--top-k", options->top_k,
+                  "Sample from the N likeliest tokens; 0: all. A request's own comes first")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  command
+      .add_option("--top-p", options->top_p,
+                  "Sample from the likeliest tokens that sum to P; 1: all. A request's own comes "
+                  "first")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--min-p", options->min_p,
+                  "Sample from tokens with P times the likeliest one's chance; 0: all. A request's "
+                  "own comes first")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
       .add_option("--max-tokens", options->max_tokens,
                   "Cut an answer after N tokens. A request's own limit comes first")
       ->check(CLI::Range(1, 1 << 20))
@@ -110,6 +127,9 @@ Result<GenerateOptions> ToGenerateOptions(const DecodeOptions& options) {
   generate.preset = *preset;
   generate.sampling.seed = options.seed;
   generate.sampling.temperature = options.temperature;
+  generate.sampling.top_k = options.top_k;
+  generate.sampling.top_p = options.top_p;
+  generate.sampling.min_p = options.min_p;
   generate.max_tokens = options.max_tokens;
   generate.hybrid_prefill = options.hybrid_prefill;
   return generate;

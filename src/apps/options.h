@@ -26,6 +26,9 @@ struct DecodeOptions {
   std::string preset = "auto";
   uint64_t seed = 0;
   double temperature = 0;
+  int top_k = 0;
+  double top_p = 1;
+  double min_p = 0;
   int max_tokens = 1024;
   bool hybrid_prefill = false;
 };

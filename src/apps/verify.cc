@@ -131,19 +131,22 @@ Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
   Result<std::string> head_hash = std::string();
   if (!HeadPath(model).empty()) head_hash = HashFile(HeadPath(model));
   if (!head_hash) return head_hash.error();
-  return ResultsFile::Open(results_file,
-                           {{"type", "verify"},
-                            {"dataset", data.name},
-                            {"model", std::filesystem::path(path).filename().string()},
-                            {"model_hash", *model_hash},
-                            {"head_hash", *head_hash},
-                            {"preset", decode.preset},
-                            {"max_tokens", decode.max_tokens},
-                            {"hybrid_prefill", decode.hybrid_prefill},
-                            {"seed", decode.seed},
-                            {"temperature", decode.temperature},
-                            {"threads", model.threads},
-                            {"context", model.context}});
+  Json run = {{"type", "verify"},
+              {"dataset", data.name},
+              {"model", std::filesystem::path(path).filename().string()},
+              {"model_hash", *model_hash},
+              {"head_hash", *head_hash},
+              {"preset", decode.preset},
+              {"max_tokens", decode.max_tokens},
+              {"hybrid_prefill", decode.hybrid_prefill},
+              {"seed", decode.seed},
+              {"temperature", decode.temperature},
+              {"threads", model.threads},
+              {"context", model.context}};
+  // Greedy decoding has nothing to cut, so files of greedy runs don't depend on these.
+  if (decode.temperature > 0)
+    run.update({{"top_k", decode.top_k}, {"top_p", decode.top_p}, {"min_p", decode.min_p}});
+  return ResultsFile::Open(results_file, run);
 }
 
 // The pairs of one request, plain decoding first; methods share its prompt's cells. Fewer than

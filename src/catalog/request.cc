@@ -195,6 +195,16 @@ Result<std::optional<int>> ParseCount(const Json& body, const char* name) {
   return std::optional<int>(static_cast<int>(std::min(count->get<uint64_t>(), kMost)));
 }
 
+// -1 is how vLLM's clients say "off", 0 how llama.cpp's do.
+Result<std::optional<int>> ParseTopK(const Json& body) {
+  const Json* count = Given(body, "top_k");
+  if (count == nullptr) return std::optional<int>();
+  if (!count->is_number_integer() || *count < -1)
+    return Wrong("top_k", "must be an integer from 0; 0: off");
+  if (*count <= 0) return std::optional<int>(0);
+  return ParseCount(body, "top_k");
+}
+
 Result<std::optional<double>> ParseNumber(const Json& body, const char* name, double most) {
   const Json* number = Given(body, name);
   if (number == nullptr) return std::optional<double>();
@@ -216,6 +226,12 @@ Status ParseDecoding(const Json& body, Request& request) {
   const Result<std::optional<double>> top_p = ParseNumber(body, "top_p", 1);
   if (!top_p.ok()) return top_p.error();
   request.top_p = *top_p;
+  const Result<std::optional<int>> top_k = ParseTopK(body);
+  if (!top_k.ok()) return top_k.error();
+  request.top_k = *top_k;
+  const Result<std::optional<double>> min_p = ParseNumber(body, "min_p", 1);
+  if (!min_p.ok()) return min_p.error();
+  request.min_p = *min_p;
   if (const Json* seed = Given(body, "seed")) {
     if (!seed->is_number_integer()) return Wrong("seed", "must be an integer");
     request.seed = seed->is_number_unsigned() ? seed->get<uint64_t>()

@@ -46,10 +46,13 @@ struct Request {
   bool parallel_tool_calls = true;
   std::optional<int> max_tokens;      // max_completion_tokens or max_tokens, from 1
   std::optional<double> temperature;  // 0 to 2
+  std::optional<int> top_k;           // from 0; 0, or -1 in the body: off
   std::optional<double> top_p;        // 0 to 1
+  std::optional<double> min_p;        // 0 to 1
   std::optional<uint64_t> seed;       // a negative one is taken modulo 2^64
 };
 
+// `top_k` and `min_p` are llama.cpp's and vLLM's additions to OpenAI's fields.
 // An error names the field and the remedy. Unknown fields are ignored, as OpenAI's own servers do
 // with most. Null means absent in every optional field. A seed, a count or the like that is a float
 // is an error.

@@ -25,7 +25,9 @@ int PromptRows(const HeadInfo& head) {
 
 SamplingOptions EffectiveSampling(const Request& request, SamplingOptions sampling) {
   sampling.temperature = request.temperature.value_or(sampling.temperature);
+  sampling.top_k = request.top_k.value_or(sampling.top_k);
   sampling.top_p = request.top_p.value_or(sampling.top_p);
+  sampling.min_p = request.min_p.value_or(sampling.min_p);
   sampling.seed = request.seed.value_or(sampling.seed);
   return sampling;
 }

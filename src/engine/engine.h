@@ -24,9 +24,9 @@ namespace schemafill {
 
 struct GenerateOptions {
   // Behaviour.
-  SamplingOptions sampling;  // a request's own temperature, top_p and seed come first
+  SamplingOptions sampling;  // what a request says itself comes first
   int max_tokens = 1024;     // unless the request says; cut to what the context holds
-  // Performance: never changes the output.
+  // Performance: never changes the output, except with a lossy method.
   MethodSpec method = Method::kSchemaFill;
   Preset preset = Preset::kAuto;
   int max_nodes = 32;       // drafted nodes of MAIN a forward

@@ -94,17 +94,22 @@ std::vector<TokenChance> ShapeLogits(std::span<const float> logits,
   return choices;
 }
 
-Token ChooseToken(std::span<const float> logits, const SamplingOptions& options, int position) {
-  if (options.temperature <= 0) return Largest(logits);
-  const std::vector<TokenChance> choices = ShapeLogits(logits, options);
-  const double coin = Coin(
-      {.seed = options.seed, .stream = kTokenStream, .position = static_cast<uint64_t>(position)});
+Token PickToken(std::span<const TokenChance> choices, double coin) {
   double sum = 0;
   for (const TokenChance& choice : choices) {
     sum += choice.chance;
     if (coin < sum) return choice.token;
   }
   return choices.back().token;  // the sum fell short of 1 by rounding
+}
+
+double TokenCoin(uint64_t seed, int position) {
+  return Coin({.seed = seed, .stream = kTokenStream, .position = static_cast<uint64_t>(position)});
+}
+
+Token ChooseToken(std::span<const float> logits, const SamplingOptions& options, int position) {
+  if (options.temperature <= 0) return Largest(logits);
+  return PickToken(ShapeLogits(logits, options), TokenCoin(options.seed, position));
 }
 
 }  // namespace schemafill

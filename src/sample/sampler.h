@@ -2,6 +2,7 @@
 // logits, the options and the token's position alone, never on how the row was computed, so that
 // drafted and plain decoding choose alike at any temperature: a drafted token is kept exactly when
 // it is the one that plain decoding would have drawn there.
+// That this is speculative sampling without bias is shown by tests/verify/exact_sampling_test.cc.
 // Tested by tests/sample/sampler_test.cc.
 #pragma once
 
@@ -37,8 +38,16 @@ struct TokenChance {
 // REQUIRES: a logit that is not NaN.
 std::vector<TokenChance> ShapeLogits(std::span<const float> logits, const SamplingOptions& options);
 
-// The target's choice. `position` is the index of the output token, from 0; with the seed it keys
-// the coin.
+// The choice whose stretch of [0, 1) holds `coin`, where each takes a stretch as long as its
+// chance, in order: over a uniform coin every token is drawn with its chance. REQUIRES: choices as
+// ShapeLogits gives them; 0 <= coin < 1.
+Token PickToken(std::span<const TokenChance> choices, double coin);
+
+// The coin of the output token at `position`, from 0: uniform in [0, 1), another one for every seed
+// and position.
+double TokenCoin(uint64_t seed, int position);
+
+// The target's choice at `position`: PickToken of ShapeLogits and TokenCoin.
 // REQUIRES: a logit that is not NaN.
 Token ChooseToken(std::span<const float> logits, const SamplingOptions& options, int position);
 

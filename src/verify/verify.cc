@@ -24,11 +24,17 @@ std::string Verdict::Dump(std::span<const TreeNode> nodes, const Tokenizer& toke
 Verdict VerifyTree(std::span<const TreeNode> nodes,
                    const std::function<std::span<const float>(int)>& logits,
                    const SamplingOptions& sampling, int position) {
+  const auto choose = [&](int row, int index) { return ChooseToken(logits(row), sampling, index); };
+  return VerifyTree(nodes, choose, position);
+}
+
+Verdict VerifyTree(std::span<const TreeNode> nodes, const std::function<Token(int, int)>& choose,
+                   int position) {
   Verdict verdict;
   int node = -1;  // the root
   while (true) {
     const int index = position + static_cast<int>(verdict.path.size());
-    verdict.correction = ChooseToken(logits(node + 1), sampling, index);
+    verdict.correction = choose(node + 1, index);
     node = Child(nodes, node, verdict.correction);
     if (node < 0) return verdict;
     verdict.path.push_back(node);

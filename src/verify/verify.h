@@ -1,6 +1,6 @@
 // Which nodes of a verified tree survive (paper Eq. 2): from the root, follow the target's own
 // choice as long as a child carries it.
-// Tested by tests/verify/verify_test.cc.
+// Tested by tests/verify/verify_test.cc and, at temperatures above 0, exact_sampling_test.cc.
 #pragma once
 
 #include <functional>
@@ -27,6 +27,10 @@ struct Verdict {
 Verdict VerifyTree(std::span<const TreeNode> nodes,
                    const std::function<std::span<const float>(int)>& logits,
                    const SamplingOptions& sampling, int position);
+
+// The same by any rule of choice: `choose(row, position)` is the target's token behind that row.
+Verdict VerifyTree(std::span<const TreeNode> nodes, const std::function<Token(int, int)>& choose,
+                   int position);
 
 // The same for a chain of tokens behind row 0, greedily: SIDE branches are provisional, so their
 // values are the target's likeliest ones at any temperature.

@@ -57,6 +57,8 @@ class Mistakes(Files):
             ("tool without name", "tools[0]", {"messages": ASK, "tools": [{"description": "x"}]}),
             ("max_tokens", "max_tokens", {"messages": ASK, "max_tokens": 0}),
             ("temperature", "temperature", {"messages": ASK, "temperature": 9}),
+            ("top_k", "top_k", {"messages": ASK, "top_k": 1.5}),
+            ("min_p", "min_p", {"messages": ASK, "min_p": 2}),
         ]
         for name, word, body in rows:
             with self.subTest(name):
@@ -85,8 +87,9 @@ class Mistakes(Files):
         self.check(["generate", "--request", EXAMPLE, "--method", "magic"], "magic", "schemafill")
 
     def test_usage(self):
-        for arguments in [[], ["fly"], ["generate", "--fly"], ["generate", "--threads", "x"], ["generate", "--temperature", "7"],
-                          ["verify", "--max-tokens", "0"]]:
+        rows = ["", "fly", "generate --fly", "generate --threads x", "generate --temperature 7", "generate --top-k -1",
+                "generate --top-p 2", "generate --min-p x", "verify --max-tokens 0"]
+        for arguments in map(str.split, rows):
             with self.subTest(arguments):
                 result = run(*arguments)
                 self.assertEqual((result.returncode, result.stdout), (2, ""))
@@ -105,10 +108,16 @@ class Answers(Files):
 
     def test_methods_and_presets_give_the_same_bytes(self):
         rows = [["--method", "ar"], ["--preset", "paper"], ["--preset", "auto"], ["--threads", "1"]]
+        texts = []
         for sampling in [[], ["--temperature", "0.9", "--seed", "7"]]:
             answers = {json.loads(run("generate", "--request", EXAMPLE, "--json", *row, *sampling).stdout)["text"]
                        for row in rows}
             self.assertEqual(len(answers), 1, answers)
+            texts += answers
+        # A cut that leaves one token is greedy.
+        for cut in (["--top-k", "1"], ["--top-p", "0"], ["--min-p", "1"]):
+            one = run("generate", "--request", EXAMPLE, "--json", "--temperature", "0.9", "--seed", "7", *cut)
+            self.assertEqual(json.loads(one.stdout)["text"], texts[0], cut)
 
     def test_stdin_and_tools(self):
         body = pathlib.Path("examples/one-tool.json").read_text()

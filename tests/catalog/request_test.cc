@@ -36,15 +36,18 @@ TEST(Request, Defaults) {
   EXPECT_TRUE(request.catalog.tools.empty());
   EXPECT_EQ(request.tool_choice.kind, ToolChoice::Kind::kAuto);
   EXPECT_TRUE(request.parallel_tool_calls);
-  EXPECT_FALSE(request.max_tokens || request.temperature || request.top_p || request.seed);
+  EXPECT_FALSE(request.max_tokens || request.temperature || request.seed);
+  EXPECT_FALSE(request.top_k || request.top_p || request.min_p);
 }
 
 TEST(Request, NullIsAbsent) {
   const Request request =
       With(R"("tools":null,"tool_choice":null,"parallel_tool_calls":null,"max_tokens":null,)"
-           R"("max_completion_tokens":null,"temperature":null,"top_p":null,"seed":null,"n":null)");
+           R"("max_completion_tokens":null,"temperature":null,"top_p":null,"seed":null,"n":null,)"
+           R"("top_k":null,"min_p":null)");
   EXPECT_TRUE(request.catalog.tools.empty());
-  EXPECT_FALSE(request.max_tokens || request.temperature || request.top_p || request.seed);
+  EXPECT_FALSE(request.max_tokens || request.temperature || request.seed);
+  EXPECT_FALSE(request.top_k || request.top_p || request.min_p);
 }
 
 TEST(Request, Roles) {
@@ -168,6 +171,11 @@ TEST(Request, Decoding) {
   EXPECT_EQ(With(R"("temperature":0)").temperature, 0.0);
   EXPECT_EQ(With(R"("temperature":2)").temperature, 2.0);
   EXPECT_EQ(With(R"("top_p":0.9)").top_p, 0.9);
+  EXPECT_EQ(With(R"("min_p":0.05)").min_p, 0.05);
+  EXPECT_EQ(With(R"("top_k":40)").top_k, 40);
+  EXPECT_EQ(With(R"("top_k":0)").top_k, 0);
+  EXPECT_EQ(With(R"("top_k":-1)").top_k, 0);
+  EXPECT_EQ(With(R"("top_k":99999999999)").top_k, std::numeric_limits<int>::max());
   EXPECT_EQ(With(R"("seed":5)").seed, 5u);
   EXPECT_EQ(With(R"("seed":-1)").seed, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(With(R"("seed":18446744073709551615)").seed, std::numeric_limits<uint64_t>::max());
@@ -244,6 +252,11 @@ TEST(Request, ErrorsInOtherFields) {
       {R"("temperature":2.1)", "temperature: must be a number from 0 to 2"},
       {R"("temperature":"hot")", "temperature: must be a number from 0 to 2"},
       {R"("top_p":1.5)", "top_p: must be a number from 0 to 1"},
+      {R"("min_p":-0.5)", "min_p: must be a number from 0 to 1"},
+      {R"("min_p":"x")", "min_p: must be a number from 0 to 1"},
+      {R"("top_k":-2)", "top_k: must be an integer from 0; 0: off"},
+      {R"("top_k":2.5)", "top_k: must be an integer from 0; 0: off"},
+      {R"("top_k":"40")", "top_k: must be an integer from 0; 0: off"},
       {R"("seed":1.0)", "seed: must be an integer"},
       {R"("seed":"x")", "seed: must be an integer"},
       {R"("n":2)", "n: only 1 answer a request is supported; send the request several times"},

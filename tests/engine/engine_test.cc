@@ -223,8 +223,24 @@ TEST(EngineTest, TheRequestsOwnSamplingComesFirst) {
   ExpectSame(bench.Run(scenario, Options(Method::kAr)), sampled);
   scenario.request.top_p = 0;  // the likeliest token alone
   ExpectSame(bench.Run(scenario, Options(Method::kAr)), greedy);
-  scenario.request.temperature = 0;
   scenario.request.top_p.reset();
+  scenario.request.top_k = 1;
+  ExpectSame(bench.Run(scenario, Options(Method::kAr)), greedy);
+  scenario.request.top_k.reset();
+  scenario.request.min_p = 1;
+  ExpectSame(bench.Run(scenario, Options(Method::kAr)), greedy);
+  // What the request doesn't say is the options'.
+  scenario.request.min_p.reset();
+  GenerateOptions options = Options(Method::kAr);
+  for (const SamplingOptions& one :
+       {SamplingOptions{.top_k = 1}, SamplingOptions{.top_p = 0}, SamplingOptions{.min_p = 1}}) {
+    options.sampling = one;
+    ExpectSame(bench.Run(scenario, options), greedy);
+  }
+  scenario.request.top_k = 0;
+  options.sampling = {.top_k = 1};
+  ExpectSame(bench.Run(scenario, options), sampled);
+  scenario.request.temperature = 0;
   ExpectSame(bench.Run(scenario, Options(Method::kAr, 32, 0.9, 4)), greedy);
 }
 

@@ -180,6 +180,24 @@ TEST(SamplerTest, ShapesAsTheDefinitionSays) {
 
 // ---- The draw ----
 
+TEST(SamplerTest, EachChoiceHasAStretchAsLongAsItsChance) {
+  const std::vector<TokenChance> choices = {{Token{7}, 0.25}, {Token{3}, 0.5}, {Token{5}, 0.25}};
+  const std::pair<double, int> kRows[] = {{0, 7},    {0.2499, 7}, {0.25, 3},
+                                          {0.74, 3}, {0.75, 5},   {1 - 0x1.0p-53, 5}};
+  for (const auto& [coin, token] : kRows) EXPECT_EQ(PickToken(choices, coin), Token{token}) << coin;
+  // Chances that fall short of 1 by rounding.
+  EXPECT_EQ(PickToken(std::vector<TokenChance>{{Token{4}, 0.3}, {Token{2}, 0.6}}, 0.95), Token{2});
+}
+
+TEST(SamplerTest, TheCoinIsTheSeedsAndThePositions) {
+  const std::vector<float> logits = RandomLogits(8, 300);
+  for (int i = 0; i < 100; ++i) {
+    const SamplingOptions options{.temperature = 3, .seed = static_cast<uint64_t>(i % 7)};
+    EXPECT_EQ(ChooseToken(logits, options, i),
+              PickToken(ShapeLogits(logits, options), TokenCoin(options.seed, i)));
+  }
+}
+
 // Pearson's statistic of `draws` draws against the distribution.
 double ChiSquare(const std::vector<TokenChance>& choices, int draws,
                  const std::function<Token(int)>& draw) {

@@ -16,17 +16,19 @@
 #include "catalog/answer.h"
 #include "catalog/catalog.h"
 #include "draft/prepared.h"
+#include "draft/recall.h"
 #include "draft/source.h"
 #include "forecast/forecast.h"
 
 namespace schemafill {
 
-// What a draft is made from. All const while it is made, the first three while a request runs.
+// What a draft is made from. All const while it is made, all but `prepared` while a request runs.
 struct DraftSources {
   const Catalog* catalog = nullptr;
   const Forecast* forecast = nullptr;
   const SourceText* source = nullptr;
   std::span<const PreparedValue> prepared{};  // by SIDE branches, before this round
+  const Recall* recall = nullptr;             // of earlier answers; null: none
 };
 
 enum class PieceKind : uint8_t {

@@ -291,6 +291,7 @@ TEST(EngineTest, Names) {
     MethodSpec spec;
   } kMethods[] = {
       {"ar", Method::kAr},
+      {"toolspec", Method::kToolSpec},
       {"schemafill", Method::kSchemaFill},
       {"schemafill-b", {Method::kSchemaFill, Stage::kB}},
       {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
@@ -303,8 +304,8 @@ TEST(EngineTest, Names) {
     EXPECT_EQ(Name(spec), name);
   }
   EXPECT_EQ(ParseMethod("magic").error().message,
-            "unknown method 'magic'; this build has: ar, schemafill, schemafill-b, schemafill-c, "
-            "schemafill-hint, schemafill-lying");
+            "unknown method 'magic'; this build has: ar, toolspec, schemafill, schemafill-b, "
+            "schemafill-c, schemafill-hint, schemafill-lying");
   EXPECT_TRUE(ParsePreset("auto").ok() && ParsePreset("paper").ok());
   EXPECT_EQ(ParsePreset("slow").error().message, "unknown preset 'slow'; there are: auto, paper");
 }

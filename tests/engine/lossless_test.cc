@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catalog/dataset.h"
@@ -37,9 +38,11 @@ class LosslessTest : public testing::Test {
     options.method = Method::kAr;
     const Generation plain = Run(request, options);
     EXPECT_EQ(plain.stats.forwards, plain.stats.tokens);
-    options.method = Method::kSchemaFill;
-    for (const int width : {7, 40}) {
-      SCOPED_TRACE(width);
+    for (const auto& [method, width] :
+         {std::pair(Method::kSchemaFill, 7), std::pair(Method::kSchemaFill, 40),
+          std::pair(Method::kToolSpec, 24)}) {
+      SCOPED_TRACE(testing::Message() << Name(method) << ", " << width);
+      options.method = method;
       options.max_nodes = width;
       const Generation drafted = Run(request, options);
       EXPECT_EQ(drafted.tokens, plain.tokens) << drafted.text << "\nagainst\n" << plain.text;

@@ -214,8 +214,8 @@ CommandRunner AddGenerate(CLI::App& program) {
   app->add_option("--tools", command->tools_file,
                   "Tools as a JSON list, with the request's text behind the options");
   app->add_option("--method", command->method,
-                  "Decoding method: ar, schemafill, one of its stages, or llamacpp...: llama.cpp's "
-                  "own server")
+                  "Decoding method: ar, eagle3, toolspec, schemafill, one of its stages, or "
+                  "llamacpp...: llama.cpp's own server")
       ->capture_default_str();
   app->add_flag("--strict", command->strict,
                 "Exit with 1 unless the answer is complete calls that fit the tools");

@@ -149,21 +149,34 @@ Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
   return ResultsFile::Open(results_file, run);
 }
 
-// The pairs of one request, plain decoding first; methods share its prompt's cells. Fewer than
+// A finished answer goes into the method's memory as it would have then. What tokens were recycled
+// is lost.
+void Remember(const PairResult& pair, Memory* memory) {
+  Answer answer;
+  answer.Feed(pair.text);
+  memory->recall.Add(answer);
+}
+
+// The pairs of one request, plain decoding first; methods share its prompt's cells, and each has a
+// memory of its own: what `ar` has just answered nobody may recall. Fewer than
 // asked for where the user interrupted. Errors: the request could not run, the same for every
 // method.
 Result<std::vector<PairResult>> RunRequest(Engine& engine, const Request& request,
                                            const std::vector<Tally>& tallies,
-                                           GenerateOptions options, ResultsFile& results) {
+                                           GenerateOptions options, std::vector<Memory>& memories,
+                                           ResultsFile& results) {
   const std::string prompt = PromptHash(BuildPrompt(request, engine.model().tokenizer()).tokens);
   std::vector<PairResult> pairs;
-  for (const Tally& tally : tallies) {
+  for (size_t i = 0; i < tallies.size(); ++i) {
+    const Tally& tally = tallies[i];
     if (const PairResult* finished = results.Find(request.id, prompt, tally.method.name())) {
+      Remember(*finished, &memories[i]);
       pairs.push_back(*finished);
       continue;
     }
     if (interrupted != 0) break;
     options.method = tally.method.spec;
+    options.memory = &memories[i];
     const Result<Generation> generation = tally.peer != nullptr
                                               ? tally.peer->Generate(request, options)
                                               : engine.Generate(request, options);
@@ -248,10 +261,11 @@ int VerifyCommand::Run() const {
   Engine engine(*target->model, target->cost, target->head.get());
   ProgressBar bar(fmt::format("verify {}", data->name));
   int requests = 0;
+  std::vector<Memory> memories(tallies->size());
   std::vector<std::string> failed;  // requests that could not run at all
   for (const Request& request : data->requests) {
     const Result<std::vector<PairResult>> pairs =
-        RunRequest(engine, request, *tallies, *options, *results);
+        RunRequest(engine, request, *tallies, *options, memories, *results);
     if (const Status written = results->status(); !written) {
       bar.Clear();
       return Report(written.error());

@@ -17,6 +17,7 @@ constexpr double kRequiredKey = 0.95;
 constexpr double kOptionalKey = 0.35;
 constexpr double kOtherKey = 0.6;       // a key that the tool doesn't have is one of another tool
 constexpr double kSameKeysAgain = 0.9;  // a call has the fields that the tool's last call had
+constexpr double kTrustInEarlierKeys = 0.5;  // the same of its last call in earlier answers
 constexpr double kMoreCallsLikely = 0.45;
 constexpr double kMoreCallsUnlikely = 0.2;
 constexpr double kListGoesOn = 0.9;
@@ -327,13 +328,19 @@ class Automaton {
     std::vector<std::pair<std::string_view, double>>
         next;  // what comes next, in order; the rest closes
     double open = 1;
-    const std::string_view again = NextKeyOfLastCall(frame);
-    const bool known = KnowsLastCall();
+    const AnswerCall* last = answer_.among_arguments() ? LastCall() : nullptr;
+    const bool known = last != nullptr;
+    const std::string_view again = known ? KeyBehind(*last, frame) : std::string_view();
+    const AnswerCall* earlier = known || !answer_.among_arguments() ? nullptr : EarlierCall();
     for (const Property& property : container->properties) {
       if (std::find(frame.keys.begin(), frame.keys.end(), property.name) != frame.keys.end())
         continue;
       double take = property.required ? kRequiredKey : kOptionalKey;
       if (known) take = property.name == again ? kSameKeysAgain : (1 - kSameKeysAgain) * take;
+      if (earlier != nullptr) {
+        const double before = property.name == KeyBehind(*earlier, frame) ? 1 : 0;
+        take += kTrustInEarlierKeys * (before - take);
+      }
       next.emplace_back(property.name, open * take);
       open *= 1 - take;
     }
@@ -378,15 +385,16 @@ class Automaton {
     return nullptr;
   }
 
-  bool KnowsLastCall() const { return answer_.among_arguments() && LastCall() != nullptr; }
+  // The tool's last call in earlier answers, null if there is none.
+  const AnswerCall* EarlierCall() const {
+    return sources_.recall == nullptr ? nullptr
+                                      : sources_.recall->LastCall(answer_.calls().back().name);
+  }
 
-  // The field that followed this frame's last key in the tool's last call; "" where that call ended
-  // there.
-  std::string_view NextKeyOfLastCall(const JsonFrame& frame) const {
-    const AnswerCall* last = KnowsLastCall() ? LastCall() : nullptr;
-    if (last == nullptr) return {};
+  // The field that followed this frame's last key in `call`; "" where the call ended there.
+  static std::string_view KeyBehind(const AnswerCall& call, const JsonFrame& frame) {
     std::vector<std::string_view> keys;
-    for (const AnswerField& field : last->fields) {
+    for (const AnswerField& field : call.fields) {
       const std::string_view key =
           std::string_view(field.path).substr(0, field.path.find_first_of(".["));
       if (keys.empty() || keys.back() != key) keys.push_back(key);
@@ -479,7 +487,8 @@ class Automaton {
                            .path = path,
                            .calls = answer_.calls(),
                            .reached = reached_,
-                           .typed = begun ? typed_.substr(gap.size()) : std::string_view()};
+                           .typed = begun ? typed_.substr(gap.size()) : std::string_view(),
+                           .recall = sources_.recall};
     const PreparedValue* prepared = PreparedFor(query);
     double sum = 0;
     for (const ValueCandidate& candidate : Candidates(query, prepared)) {
@@ -487,10 +496,13 @@ class Automaton {
       const bool scalar = !candidate.open && !IsBracketed(candidate.json);
       const bool side = prepared != nullptr && candidate.json == prepared->json;
       Add(gap + candidate.json, share * candidate.probability,
-          side ? PieceKind::kPrepared : PieceKind::kValue, scalar);
+          side                 ? PieceKind::kPrepared
+          : candidate.recalled ? PieceKind::kRecall
+                               : PieceKind::kValue,
+          scalar);
     }
     // A value that nobody guessed may be complete as it stands.
-    if (json_.in_string() && typed_.back() != '\\')
+    if (json_.in_string() && query.typed.size() > 1 && typed_.back() != '\\')
       Add(std::string(typed_) + '"', kUnknownEnds * (1 - sum), PieceKind::kValue);
     if (json_.in_scalar())
       Add(std::string(typed_), kUnknownEnds * (1 - sum), PieceKind::kValue, true);
@@ -538,7 +550,8 @@ void Follow(const Piece& piece, const SourceText& source, DraftPoint* point) {
   point->answer.Feed(piece.text);
   if (piece.ends_scalar) point->answer.FinishScalar();
   const auto& calls = point->answer.calls();
-  const bool value = piece.kind == PieceKind::kValue || piece.kind == PieceKind::kPrepared;
+  const bool value = piece.kind == PieceKind::kValue || piece.kind == PieceKind::kPrepared ||
+                     piece.kind == PieceKind::kRecall;
   if (value && !calls.empty() && !calls.back().fields.empty())
     point->reached = Advance(source, point->reached, calls.back().fields.back().raw);
 }

@@ -16,6 +16,7 @@
 #include "catalog/answer.h"
 #include "catalog/catalog.h"
 #include "draft/prepared.h"
+#include "draft/recall.h"
 #include "draft/source.h"
 #include "forecast/forecast.h"
 
@@ -28,13 +29,15 @@ struct HeadText {
   double share = 0;  // of what the head expects behind its parent
 };
 
-// What a draft is made from. All const while it is made, the first three while a request runs.
+// What a draft is made from. All const while it is made, all but `prepared` and `head` while a
+// request runs.
 struct DraftSources {
   const Catalog* catalog = nullptr;
   const Forecast* forecast = nullptr;
   const SourceText* source = nullptr;
   std::span<const PreparedValue> prepared{};  // by SIDE branches, before this round
   std::span<const HeadText> head{};           // parents first; empty without a head
+  const Recall* recall = nullptr;             // of earlier answers; null: none
 };
 
 enum class PieceKind : uint8_t {

@@ -19,6 +19,12 @@ constexpr double kRecallShare = 0.4;
 constexpr double kRecallTwiceShare = 0.8;
 constexpr double kSpanShare = 0.8;
 constexpr double kTypedShare = 0.9;
+// What earlier answers had. Where the schema or the type names all values, the tool's habits say
+// more than the request; elsewhere they get what the request leaves over, and so never much.
+constexpr double kHabitShare = 0.4;
+constexpr double kEarlierShare = 0.5;
+// A string's opening quotation mark, where there is no text that it could be copied from.
+constexpr double kQuoteShare = 0.95;
 
 constexpr size_t kMaxStarts = 6;  // spans that are tried for one string
 constexpr size_t kMaxEnds = 3;    // ends that are tried for one span
@@ -114,7 +120,8 @@ class Collector {
   Collector(const SourceText& source, const ValueQuery& query) : source_(source), query_(query) {}
 
   std::vector<ValueCandidate> Take() {
-    Recall();
+    RecallCalls();
+    if (HasFewValues()) RecallAnswers(left_ * kHabitShare);
     Literals();
     const bool any = query_.schema == nullptr || query_.schema->types.empty();
     const bool number =
@@ -126,23 +133,33 @@ class Collector {
     if (Is(query_.schema, ValueType::kBoolean)) Booleans();
     if (any || Is(query_.schema, ValueType::kString)) Strings();
     if (Is(query_.schema, ValueType::kNull)) Add("null", left_ * 0.3, false);
+    if (!HasFewValues()) RecallAnswers(left_ * kEarlierShare);
+    if (Is(query_.schema, ValueType::kString) && query_.schema->literals.empty() &&
+        source_.words().empty())
+      Add("\"", left_ * kQuoteShare, true);
     return Finish();
   }
 
  private:
-  void Add(std::string json, double probability, bool open) {
+  bool HasFewValues() const {
+    return query_.schema != nullptr &&
+           (!query_.schema->literals.empty() || Is(query_.schema, ValueType::kBoolean));
+  }
+
+  void Add(std::string json, double probability, bool open, bool recalled = false) {
     left_ -= probability;
     if (!json.starts_with(query_.typed)) return;
     for (ValueCandidate& candidate : found_) {
       if (candidate.json != json) continue;
       candidate.probability += probability;
+      candidate.recalled &= recalled;
       return;
     }
-    found_.push_back({std::move(json), probability, open});
+    found_.push_back({std::move(json), probability, open, recalled});
   }
 
   // The same field of earlier calls of the same tool: units and options often stay as they were.
-  void Recall() {
+  void RecallCalls() {
     if (query_.calls.empty()) return;
     std::vector<std::string_view> values;
     for (const AnswerCall& call : query_.calls.first(query_.calls.size() - 1)) {
@@ -156,6 +173,13 @@ class Collector {
     const bool changing = values.size() > 1 && !steady;
     const double share = steady ? kRecallTwiceShare : changing ? kRecallShare / 4 : kRecallShare;
     Add(std::string(values.back()), share, false);
+  }
+
+  // The same field of earlier answers.
+  void RecallAnswers(double share) {
+    if (query_.recall == nullptr || query_.calls.empty()) return;
+    for (const RecalledValue& value : query_.recall->Values(query_.calls.back(), query_.path))
+      Add(value.json, share * value.weight, false, true);
   }
 
   void Literals() {
@@ -275,7 +299,7 @@ class Collector {
     for (const size_t start : starts) {
       for (const CopyEnd& end : source_.Ends(start, start + typed.size())) {
         const std::string value = text.substr(start, end.end - start);
-        found_.push_back({'"' + EscapeJson(value) + '"', probability * end.probability, false});
+        found_.push_back({'"' + EscapeJson(value) + '"', probability * end.probability});
       }
       probability = 0.25;
     }
@@ -297,7 +321,8 @@ class Collector {
       const double guess_share = found_.empty() ? 1 : 0.5;
       for (ValueCandidate& candidate : found_) candidate.probability *= copy_share;
       for (const ValueCandidate& candidate : guessed)
-        Add(candidate.json, candidate.probability * guess_share, candidate.open);
+        Add(candidate.json, candidate.probability * guess_share, candidate.open,
+            candidate.recalled);
     }
     return std::move(found_);
   }

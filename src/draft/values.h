@@ -1,5 +1,6 @@
 // Candidate values for one slot: literals that the schema names, values of the same slot in earlier
-// calls, and spans copied from the request. Tested by tests/draft/values_test.cc.
+// calls, of this answer and of answers before it, and spans copied from the request. Tested by
+// tests/draft/values_test.cc.
 #pragma once
 
 #include <span>
@@ -9,6 +10,7 @@
 
 #include "catalog/answer.h"
 #include "catalog/catalog.h"
+#include "draft/recall.h"
 #include "draft/source.h"
 
 namespace schemafill {
@@ -19,12 +21,14 @@ struct ValueQuery {
   std::span<const AnswerCall> calls;   // the one with the slot is the last
   size_t reached = 0;                  // how far into the source earlier values went
   std::string_view typed;  // JSON text of the value so far, from its first byte; empty: not begun
+  const Recall* recall = nullptr;  // of earlier answers; null: none
 };
 
 struct ValueCandidate {
   std::string json;  // the literal, or its begin
   double probability = 0;
-  bool open = false;  // only its begin: the bracket of a container, or a value that goes on
+  bool open = false;      // only its begin: the bracket of a container, or a value that goes on
+  bool recalled = false;  // from an earlier answer, and nobody else has it
 };
 
 // Every candidate starts with `typed`. Probabilities sum to at most 1; the rest is for what nobody

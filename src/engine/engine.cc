@@ -228,7 +228,7 @@ Result<Generation> Engine::Generate(const Request& request, const GenerateOption
   }
   const auto make = [&](const DraftSources& sources, const Tokenizer& tokenizer) {
     const bool with_side = options.preset == Preset::kPaper || SideRowsPay(cost_);
-    return MakeStrategy(options.method, with_side, sources, tokenizer);
+    return MakeStrategy(options.method, with_side, sources, tokenizer, options.memory);
   };
   return GenerateWith(make, request, options, trace);
 }
@@ -245,7 +245,11 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   const Forecast forecast = MakeForecast(request.catalog, prompt.context, {});
   const SourceText source(prompt.context);
   const auto strategy =
-      make({.catalog = &request.catalog, .forecast = &forecast, .source = &source}, tokenizer);
+      make({.catalog = &request.catalog,
+            .forecast = &forecast,
+            .source = &source,
+            .recall = options.memory == nullptr ? nullptr : &options.memory->recall},
+           tokenizer);
   if (trace.forecast) trace.forecast(forecast);
   stats.prompt_tokens = static_cast<int>(prompt.tokens.size());
   stats.prepare_ms = watch.ElapsedMs();
@@ -293,6 +297,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   stats.cells = arena_.use();
   stats.kept_bytes = static_cast<size_t>(stats.cells.peak_kept) * model_.info().cell_bytes;
   stats.total_ms = watch.ElapsedMs();
+  if (options.memory != nullptr) options.memory->recall.Add(session.answer);
   return Generation{
       .tokens = session.tokens,
       .text = session.answer.text(),

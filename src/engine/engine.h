@@ -11,6 +11,7 @@
 
 #include "catalog/request.h"
 #include "commit/session.h"
+#include "engine/memory.h"
 #include "engine/prompt_features.h"
 #include "engine/strategy.h"
 #include "engine/trace.h"
@@ -31,6 +32,9 @@ struct GenerateOptions {
   Preset preset = Preset::kAuto;
   int max_nodes = 32;       // drafted nodes of MAIN a forward
   int max_side_rows = 160;  // rows of SIDE branches a forward, where they pay
+  // What drafts may use of earlier requests, and this one goes into; null: each request stands
+  // alone. Outlives the request.
+  Memory* memory = nullptr;
   // Performance that may change the output: the prompt's last rows go in one forward with the first
   // tree. Not bit-exact on backends whose kernels depend on the number of rows.
   bool hybrid_prefill = false;

@@ -5,6 +5,7 @@
 
 #include "engine/eagle3.h"
 #include "engine/schemafill.h"
+#include "engine/toolspec.h"
 
 namespace schemafill {
 namespace {
@@ -22,6 +23,7 @@ struct NamedMethod {
 constexpr auto kMethods = std::to_array<NamedMethod>({
     {"ar", {Method::kAr}},
     {"eagle3", {Method::kEagle3}},
+    {"toolspec", {Method::kToolSpec}},
     {"schemafill", {Method::kSchemaFill}},
     {"schemafill-b", {Method::kSchemaFill, Stage::kB}},
     {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
@@ -54,9 +56,11 @@ Result<Preset> ParsePreset(std::string_view name) {
 }
 
 std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
-                                       const DraftSources& sources, const Tokenizer& tokenizer) {
+                                       const DraftSources& sources, const Tokenizer& tokenizer,
+                                       Memory* memory) {
   if (spec.method == Method::kAr) return std::make_unique<ArStrategy>();
   if (spec.method == Method::kEagle3) return MakeEagle3();
+  if (spec.method == Method::kToolSpec) return MakeToolSpec(sources, tokenizer, memory);
   return MakeSchemaFill({.side = with_side && spec.stage != Stage::kB,
                          .across_calls = spec.stage == Stage::kD,
                          .fault = spec.fault,

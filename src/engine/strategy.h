@@ -13,6 +13,7 @@
 #include "draft/head_drafter.h"
 #include "draft/pieces.h"
 #include "draft/side.h"
+#include "engine/memory.h"
 #include "model/tokenizer.h"
 #include "pack/pack.h"
 #include "plan/schedule.h"
@@ -23,6 +24,7 @@ enum class Method {
   kAr,          // one row a step: the reference for output and for speed
   kSchemaFill,  // the paper's method
   kEagle3,      // a head's token tree along the emitted prefix: stage A
+  kToolSpec,    // schema, retrieval and recycled tokens, within one call (Xia et al. 2026)
 };
 
 // How much of the method is in use: the cumulative ablation of the paper's Table 2. Its stage A is
@@ -52,8 +54,9 @@ struct MethodSpec {
   SideContext context;
 };
 
-// `ar`, `schemafill`; `schemafill-b` and `schemafill-c` for the earlier stages; `schemafill-hint`
-// with SIDE branches behind the paper's prefix; `schemafill-lying` with Fault::kLyingSides.
+// `ar`, `schemafill`, `toolspec`; `schemafill-b` and `schemafill-c` for the earlier stages;
+// `schemafill-hint` with SIDE branches behind the paper's prefix; `schemafill-lying` with
+// Fault::kLyingSides.
 std::string_view Name(const MethodSpec& spec);
 // The error lists the names that there are.
 Result<MethodSpec> ParseMethod(std::string_view name);
@@ -118,8 +121,10 @@ class Strategy {
 using StrategyMaker =
     std::function<std::unique_ptr<Strategy>(const DraftSources&, const Tokenizer&)>;
 
-// The sources must outlive the strategy. `with_side`: SIDE rows pay here.
+// The sources must outlive the strategy, and so must `memory`, which may be null. `with_side`: SIDE
+// rows pay here.
 std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
-                                       const DraftSources& sources, const Tokenizer& tokenizer);
+                                       const DraftSources& sources, const Tokenizer& tokenizer,
+                                       Memory* memory = nullptr);
 
 }  // namespace schemafill

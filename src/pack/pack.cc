@@ -13,37 +13,6 @@ namespace {
 // A path's last token may merge with what comes next, which nobody knows.
 constexpr double kBorderShare = 0.8;
 
-// Tokens of all paths, common prefixes merged.
-class Trie {
- public:
-  Trie() = default;
-  explicit Trie(std::span<const PackedNode> merged) : nodes(merged.begin(), merged.end()) {
-    children_.resize(nodes.size() + 1);
-    for (size_t i = 0; i < nodes.size(); ++i)
-      children_[static_cast<size_t>(nodes[i].node.parent + 1)].push_back(static_cast<int>(i));
-  }
-
-  int Child(int parent, Token token, PieceKind kind) {
-    for (const int child : children(parent)) {
-      if (nodes[static_cast<size_t>(child)].node.token == token) return child;
-    }
-    const int added = static_cast<int>(nodes.size());
-    nodes.push_back({{token, parent}, 0, kind});
-    children_[static_cast<size_t>(parent + 1)].push_back(added);
-    children_.emplace_back();
-    return added;
-  }
-  const std::vector<int>& children(int parent) const {
-    return children_[static_cast<size_t>(parent + 1)];
-  }
-
-  std::vector<PackedNode> nodes;
-
- private:
-  std::vector<std::vector<int>> children_ =
-      std::vector<std::vector<int>>(1);  // [nodes + 1], the root first
-};
-
 // Texts of all nodes, from the text so far.
 std::vector<std::string> PathTexts(const Draft& draft) {
   std::vector<std::string> texts;
@@ -94,7 +63,7 @@ PieceKind KindAt(const Draft& draft, const std::vector<std::string>& texts, int 
 // probability that the continuation takes this node and none of its children.
 void AddLeaf(const Draft& draft, const std::vector<std::string>& texts, int leaf,
              const std::vector<Token>& tokens, const Tokenizer& tokenizer,
-             std::vector<double>* mass, Trie* trie) {
+             std::vector<double>* mass, TokenTree* tree) {
   struct Step {
     int node;
     size_t end;  // bytes of the drafted text up to and with this token
@@ -103,7 +72,7 @@ void AddLeaf(const Draft& draft, const std::vector<std::string>& texts, int leaf
   size_t end = 0;
   int at = -1;
   for (const Token token : tokens) {
-    at = trie->Child(at, token, KindAt(draft, texts, leaf, end));
+    at = tree->Child(at, token, KindAt(draft, texts, leaf, end));
     end += tokenizer.Piece(token).size();
     steps.push_back({at, end});
   }
@@ -114,7 +83,7 @@ void AddLeaf(const Draft& draft, const std::vector<std::string>& texts, int leaf
     for (const Step& step : steps) {
       if (step.end > length) break;
       const bool border = step.end == length && i == leaf;
-      trie->nodes[static_cast<size_t>(step.node)].probability += own * (border ? kBorderShare : 1);
+      tree->Add(step.node, own * (border ? kBorderShare : 1));
     }
   }
 }
@@ -122,17 +91,17 @@ void AddLeaf(const Draft& draft, const std::vector<std::string>& texts, int leaf
 // What each node is worth: its probability, and more where the target has a choice. Text that is
 // nearly sure comes along in a later round as well, but a choice that no node covers ends the
 // round.
-std::vector<double> Worth(const Trie& trie, double choice_weight) {
-  std::vector<double> worth(trie.nodes.size(), 0);
-  for (int parent = -1; parent < static_cast<int>(trie.nodes.size()); ++parent) {
-    const double reached = parent < 0 ? 1 : trie.nodes[static_cast<size_t>(parent)].probability;
+std::vector<double> Worth(const TokenTree& tree, double choice_weight) {
+  std::vector<double> worth(tree.nodes().size(), 0);
+  for (int parent = -1; parent < tree.size(); ++parent) {
+    const double reached = parent < 0 ? 1 : tree.node(parent).probability;
     double best = 0;
-    for (const int child : trie.children(parent))
-      best = std::max(best, trie.nodes[static_cast<size_t>(child)].probability);
+    for (const int child : tree.children(parent))
+      best = std::max(best, tree.node(child).probability);
     const double choice = reached > 0 ? std::max(0.0, 1 - best / reached) : 0;
-    for (const int child : trie.children(parent)) {
-      const size_t i = static_cast<size_t>(child);
-      worth[i] = trie.nodes[i].probability * (1 + choice_weight * choice);
+    for (const int child : tree.children(parent)) {
+      worth[static_cast<size_t>(child)] =
+          tree.node(child).probability * (1 + choice_weight * choice);
     }
   }
   return worth;
@@ -141,10 +110,10 @@ std::vector<double> Worth(const Trie& trie, double choice_weight) {
 // Takes nodes path by path, each time the path that is worth most for its length.
 class Chooser {
  public:
-  Chooser(const Trie& trie, const PackLimits& limits)
-      : nodes_(trie.nodes),
+  Chooser(const TokenTree& tree, const PackLimits& limits)
+      : nodes_(tree.nodes()),
         limits_(limits),
-        worth_(Worth(trie, limits.choice_weight)),
+        worth_(Worth(tree, limits.choice_weight)),
         taken_(nodes_.size(), false),
         has_child_(nodes_.size() + 1, false) {}
 
@@ -210,42 +179,40 @@ class Chooser {
 };
 
 // Which nodes to keep: as many as pay and fit.
-std::vector<bool> Choose(const Trie& trie, const PackLimits& limits) {
-  const std::vector<int> order = Chooser(trie, limits).Order();
+std::vector<bool> Choose(const TokenTree& tree, const PackLimits& limits) {
+  const std::vector<int> order = Chooser(tree, limits).Order();
   std::vector<double> probabilities;
-  for (const int node : order)
-    probabilities.push_back(trie.nodes[static_cast<size_t>(node)].probability);
+  for (const int node : order) probabilities.push_back(tree.node(node).probability);
   const int count = BestNodeCount(probabilities, limits.cost, limits.max_nodes);
-  std::vector<bool> keep(trie.nodes.size(), false);
+  std::vector<bool> keep(tree.nodes().size(), false);
   for (int i = 0; i < count; ++i) keep[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
   return keep;
 }
 
-void AppendBranch(const Trie& trie, const std::vector<bool>& keep, int parent, int new_parent,
+void AppendBranch(const TokenTree& tree, const std::vector<bool>& keep, int parent, int new_parent,
                   Pack* pack) {
-  std::vector<int> children = trie.children(parent);
+  std::vector<int> children = tree.children(parent);
   std::erase_if(children, [&](int child) { return !keep[static_cast<size_t>(child)]; });
   std::stable_sort(children.begin(), children.end(), [&](int a, int b) {
-    return trie.nodes[static_cast<size_t>(a)].probability >
-           trie.nodes[static_cast<size_t>(b)].probability;
+    return tree.node(a).probability > tree.node(b).probability;
   });
   for (const int child : children) {
-    pack->nodes.push_back(trie.nodes[static_cast<size_t>(child)]);
+    pack->nodes.push_back(tree.node(child));
     pack->nodes.back().node.parent = new_parent;
-    AppendBranch(trie, keep, child, static_cast<int>(pack->nodes.size()) - 1, pack);
+    AppendBranch(tree, keep, child, static_cast<int>(pack->nodes.size()) - 1, pack);
   }
 }
 
-Pack Cut(const Trie& trie, const PackLimits& limits) {
+Pack Cut(const TokenTree& tree, const PackLimits& limits) {
   Pack pack;
-  AppendBranch(trie, Choose(trie, limits), -1, -1, &pack);
+  AppendBranch(tree, Choose(tree, limits), -1, -1, &pack);
   return pack;
 }
 
 }  // namespace
 
-Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Tokenizer& tokenizer,
-               const PackLimits& limits) {
+TokenTree DraftTokens(const Draft& draft, std::span<const Token> committed,
+                      const Tokenizer& tokenizer) {
   const std::vector<std::string> texts = PathTexts(draft);
   std::vector<double> mass;  // of each drafted node: its path ends there
   std::vector<bool> leaf(draft.nodes.size(), true);
@@ -256,16 +223,21 @@ Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Token
     leaf[static_cast<size_t>(node.parent)] = false;
   }
   const std::vector<std::vector<Token>> tokens = PathTokens(draft, committed, tokenizer);
-  Trie trie;
+  TokenTree tree;
   for (size_t i = 0; i < draft.nodes.size(); ++i) {
     if (!leaf[i] || texts[i].empty()) continue;
-    AddLeaf(draft, texts, static_cast<int>(i), tokens[i], tokenizer, &mass, &trie);
+    AddLeaf(draft, texts, static_cast<int>(i), tokens[i], tokenizer, &mass, &tree);
   }
-  return Cut(trie, limits);
+  return tree;
+}
+
+Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Tokenizer& tokenizer,
+               const PackLimits& limits) {
+  return Cut(DraftTokens(draft, committed, tokenizer), limits);
 }
 
 Pack PackTree(std::span<const PackedNode> nodes, const PackLimits& limits) {
-  return Cut(Trie(nodes), limits);
+  return Cut(TokenTree(nodes), limits);
 }
 
 std::vector<TreeNode> Pack::Tree() const {

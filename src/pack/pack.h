@@ -14,16 +14,10 @@
 #include "draft/expand.h"
 #include "kv/arena.h"
 #include "model/tokenizer.h"
+#include "pack/token_tree.h"
 #include "plan/cost.h"
 
 namespace schemafill {
-
-// A candidate token and why it is one.
-struct PackedNode {
-  TreeNode node;
-  double probability = 0;  // that the target's choices reach and take it
-  PieceKind kind = PieceKind::kScaffold;
-};
 
 // Nodes come parents first, the likeliest child's branch first, so that the likeliest path lies in
 // one piece.
@@ -42,7 +36,12 @@ struct PackLimits {
   double choice_weight = 0;
 };
 
-// `committed` are the tokens so far, prompt included; the draft continues their text.
+// All of the draft's tokens as one tree. `committed` are the tokens so far, prompt included; the
+// draft continues their text.
+TokenTree DraftTokens(const Draft& draft, std::span<const Token> committed,
+                      const Tokenizer& tokenizer);
+
+// The best of them.
 Pack PackDraft(const Draft& draft, std::span<const Token> committed, const Tokenizer& tokenizer,
                const PackLimits& limits);
 

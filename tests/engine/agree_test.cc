@@ -68,16 +68,18 @@ TEST_P(AgreeTest, Sampled) {
   }
 }
 
-constexpr MethodSpec kStages[] = {{Method::kSchemaFill, Stage::kB},
-                                  {Method::kSchemaFill, Stage::kC},
-                                  {Method::kSchemaFill, Stage::kD},
-                                  {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}};
+constexpr MethodSpec kMethods[] = {{Method::kToolSpec},
+                                   {Method::kSchemaFill, Stage::kB},
+                                   {Method::kSchemaFill, Stage::kC},
+                                   {Method::kSchemaFill, Stage::kD},
+                                   {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}};
 
 // What SIDE branches have ready is right where a script says so, and anything elsewhere.
-TEST_P(AgreeTest, EveryStage) {
+TEST_P(AgreeTest, EveryMethod) {
   // A prompt that is taken in anew each time may come with the first tree.
   EngineBench plain, drafted({}, {.guarantee = Guarantee::kMeasured});
   int side_rows = 0;
+  Memory memory;  // of all methods and requests: some of what it says is right, most is not
   for (uint64_t seed = 0; seed < 6; ++seed) {
     const Scenario scenario = MakeScenario(600 + seed, GetParam());
     SCOPED_TRACE(scenario.label + "\n" + scenario.text);
@@ -87,16 +89,18 @@ TEST_P(AgreeTest, EveryStage) {
     }
     const double temperature = seed % 2 == 0 ? 0 : 0.6;
     const Generation want = plain.Run(scenario, Options(Method::kAr, 32, temperature, seed));
-    for (const MethodSpec& spec : kStages) {
+    for (const MethodSpec& spec : kMethods) {
       SCOPED_TRACE(Name(spec));
       KeyedDice dice(seed);
       GenerateOptions options = Options(spec, 1 + dice.Roll(40), temperature, seed);
       options.max_side_rows = dice.OneIn(2) ? 160 : dice.Roll(60);
       options.preset = dice.OneIn(2) ? Preset::kPaper : Preset::kAuto;
       options.hybrid_prefill = dice.OneIn(3);
+      if (seed % 4 < 2) options.memory = &memory;
       const Generation got = drafted.Run(scenario, options);
       ExpectSame(got, want);
-      EXPECT_TRUE(spec.stage != Stage::kB || got.stats.side_rows == 0);
+      const bool without_sides = spec.method == Method::kToolSpec || spec.stage == Stage::kB;
+      EXPECT_TRUE(!without_sides || got.stats.side_rows == 0);
       side_rows += got.stats.side_rows;
     }
     // Few or short branches, behind either prefix.
@@ -118,6 +122,7 @@ TEST_P(AgreeTest, EveryStage) {
 // SIDE has little room, or none: the context ends in the answer or soon behind it, and branches
 // and leaves share few sequences.
 TEST_P(AgreeTest, LittleRoom) {
+  Memory memory;
   for (uint64_t seed = 0; seed < 10; ++seed) {
     const Scenario scenario = MakeScenario(700 + seed, GetParam());
     KeyedDice dice(seed);
@@ -136,11 +141,12 @@ TEST_P(AgreeTest, LittleRoom) {
     bench.ScriptSides(scenario);
     const double temperature = dice.OneIn(2) ? 0 : 0.5;
     const Generation want = bench.Run(scenario, Options(Method::kAr, 32, temperature, seed));
-    for (const MethodSpec& spec : kStages) {
+    for (const MethodSpec& spec : kMethods) {
       SCOPED_TRACE(Name(spec));
       GenerateOptions options = Options(spec, dice.Roll(40), temperature, seed);
       options.preset = Preset::kPaper;
       options.hybrid_prefill = dice.OneIn(2);
+      if (dice.OneIn(2)) options.memory = &memory;
       ExpectSame(bench.Run(scenario, options), want);
     }
     for (const DrafterKind kind :

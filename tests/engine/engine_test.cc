@@ -308,6 +308,7 @@ TEST(EngineTest, Names) {
   } kMethods[] = {
       {"ar", Method::kAr},
       {"eagle3", Method::kEagle3},
+      {"toolspec", Method::kToolSpec},
       {"schemafill", Method::kSchemaFill},
       {"schemafill-b", {Method::kSchemaFill, Stage::kB}},
       {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
@@ -320,7 +321,7 @@ TEST(EngineTest, Names) {
     EXPECT_EQ(Name(spec), name);
   }
   EXPECT_EQ(ParseMethod("magic").error().message,
-            "unknown method 'magic'; this build has: ar, eagle3, schemafill, schemafill-b, "
+            "unknown method 'magic'; this build has: ar, eagle3, toolspec, schemafill, schemafill-b, "
             "schemafill-c, schemafill-hint, schemafill-lying");
   EXPECT_TRUE(ParsePreset("auto").ok() && ParsePreset("paper").ok());
   EXPECT_EQ(ParsePreset("slow").error().message, "unknown preset 'slow'; there are: auto, paper");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catalog/dataset.h"
@@ -68,6 +69,7 @@ class LosslessTest : public ::testing::Test {
       DraftHead* head;
     } kDrafted[] = {{Method::kSchemaFill, 7, nullptr},
                     {Method::kSchemaFill, 40, head_},
+                    {Method::kToolSpec, 24, nullptr},
                     {Method::kEagle3, 8, head_},
                     {Method::kEagle3, 20, garbage_}};
     for (const auto& [method, width, head] : kDrafted) {

@@ -187,6 +187,24 @@ TEST(PackTree, FromTokensToTheBestTree) {
   }
 }
 
+// A second source's tokens go where the first one has probability left.
+TEST(TokenTree, TwoSourcesInOneTree) {
+  const auto tokenizer = JsonTokenizer();
+  TokenTree tree = DraftTokens({{Node(-1, "ab", 0.5)}}, tokenizer->Encode("x"), *tokenizer);
+  ASSERT_EQ(tree.size(), 2);
+  EXPECT_NEAR(tree.Rest(-1), 0.5, 1e-9);
+  EXPECT_EQ(tree.Child(-1, Token{'a'}, PieceKind::kRecycled), 0);
+  const int other = tree.Child(-1, Token{'c'}, PieceKind::kRecycled);
+  tree.Add(other, 0.3);
+  tree.Add(tree.Child(other, Token{'d'}, PieceKind::kRecycled), 0.2);
+  EXPECT_NEAR(tree.Rest(-1), 0.2, 1e-9);
+  EXPECT_NEAR(tree.Rest(other), 0.1, 1e-9);
+  const Pack pack = PackTree(tree.nodes(), {});
+  EXPECT_EQ(Shape(pack, *tokenizer), "a(b) c(d)");
+  EXPECT_EQ(pack.nodes[0].kind, PieceKind::kValue);
+  EXPECT_EQ(pack.nodes[2].kind, PieceKind::kRecycled);
+}
+
 // Parents first, within the limits, likelier than their children, no two equal siblings.
 TEST(PackDraft, OfAnyDraft) {
   const auto tokenizer = JsonTokenizer();

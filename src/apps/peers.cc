@@ -117,7 +117,7 @@ Result<std::vector<std::string>> PeerArguments(const PeerMethod& method, const M
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
-  if (method.drafts == Drafts::kNgram) add({"--spec-type", "ngram-simple"});
+  if (method.drafts == Drafts::kNgram && !method.tuned) add({"--spec-default"});
   if (method.drafts == Drafts::kEagle3) {
     if (model.head.empty())
       return BadInput(fmt::format("{} drafts with a head: give --head FILE.gguf", method.name));
@@ -127,6 +127,10 @@ Result<std::vector<std::string>> PeerArguments(const PeerMethod& method, const M
   if (!method.tuned) return words;
   // Our own cache types and attention (src/model/llama/settings.cc).
   if (info.device == "CPU") add({"--flash-attn", "on", "--cache-type-k", "q8_0"});
+  if (method.drafts == Drafts::kNgram) {
+    add({"--spec-type", "ngram-mod", "--spec-ngram-mod-n-match", "6", "--spec-ngram-mod-n-min", "1",
+         "--spec-ngram-mod-n-max", "12"});
+  }
   add({"--cache-ram", "0"});  // kept prompts of earlier requests, which none here comes back to
   return words;
 }

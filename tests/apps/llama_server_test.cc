@@ -323,7 +323,9 @@ TEST(PeerArgumentsTest, HaveModelContextAndThreadsOfOurs) {
 
 TEST(PeerArgumentsTest, DifferByMethod) {
   EXPECT_THAT(Arguments("llamacpp"), Not(Contains("--spec-type")));
-  EXPECT_THAT(Arguments("llamacpp-ngram"), Contains("--spec-type"));
+  EXPECT_THAT(Arguments("llamacpp-ngram"), IsSupersetOf({"--spec-type", "ngram-mod"}));
+  EXPECT_THAT(Arguments("llamacpp-ngram-default"), Contains("--spec-default"));
+  EXPECT_THAT(Arguments("llamacpp-ngram-default"), Not(Contains("--spec-type")));
   EXPECT_THAT(Arguments("llamacpp-eagle3"), IsSupersetOf({"draft-eagle3", "h.gguf"}));
   EXPECT_THAT(Arguments("llamacpp"), Contains("--cache-type-k"));
   EXPECT_THAT(Arguments("llamacpp", "CUDA0"), Not(Contains("--cache-type-k")));

@@ -351,7 +351,7 @@ TEST(AnyMethodTest, NamesAreTheEnginesAndThePeers) {
   const auto unknown = ParseAnyMethod("magic");
   ASSERT_FALSE(unknown);
   EXPECT_THAT(unknown.error().message, HasSubstr("'magic'"));
-  EXPECT_THAT(unknown.error().message, HasSubstr("ar, schemafill"));
+  EXPECT_THAT(unknown.error().message, HasSubstr("toolspec, schemafill"));
   EXPECT_THAT(unknown.error().message, HasSubstr(", llamacpp, llamacpp-ngram"));
 }
 

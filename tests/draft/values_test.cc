@@ -91,14 +91,15 @@ TEST(ValueCandidates, TheLikeliest) {
       {"no schema", {"", "weather in Paris", ""}, R"("Paris")"},
       {"nothing to go by", {"", "", ""}, ""},
       {"what two earlier calls had", {R"({"type": "string"})", "", "", kTwoCalls}, R"("K")"},
-      {"another field of theirs", {R"({"type": "string"})", "", "", kTwoCalls, "y"}, ""},
-      {"what another tool had", {R"({"type": "string"})", "", "", kOtherTool}, ""},
+      {"another field of theirs", {R"({"type": "string"})", "", "", kTwoCalls, "y"}, "\""},
+      {"what another tool had", {R"({"type": "string"})", "", "", kOtherTool}, "\""},
   });
   for (const Case& row : kCases) {
     const std::vector<ValueCandidate> candidates = Candidates(row.slot);
     EXPECT_EQ(candidates.empty() ? "" : candidates[0].json, row.json) << row.label;
     if (candidates.empty()) continue;
-    EXPECT_EQ(candidates[0].open, row.json == "[" || row.json == "{") << row.label;
+    const bool open = row.json == "[" || row.json == "{" || row.json == "\"";
+    EXPECT_EQ(candidates[0].open, open) << row.label;
   }
 }
 

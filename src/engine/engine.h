@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,9 +50,12 @@ struct GenerateStats {
   double total_ms = 0;
   ArenaUse cells;
   size_t kept_bytes = 0;  // of the target's cache that the request kept at most (paper, Table 4)
+  bool lossy = false;     // by a method that may change the answer; AL is not applicable then
 
   double decode_ms() const { return total_ms - prepare_ms - prefill_ms; }
-  double acceptance_length() const {
+  // None for a lossy method.
+  std::optional<double> acceptance_length() const {
+    if (lossy) return std::nullopt;
     return forwards > 0 ? static_cast<double>(tokens) / forwards : 0;
   }
 };
@@ -73,7 +77,7 @@ class Engine {
       : model_(model), arena_(model), cost_(std::move(cost)) {}
 
   // Errors: the prompt is longer than the context (both lengths are named), or an option is out of
-  // range.
+  // range. A lossy method is not traced.
   Result<Generation> Generate(const Request& request, const GenerateOptions& options,
                               const TraceSink& trace = {});
 
@@ -92,6 +96,7 @@ class Engine {
   RoundTrace Round(Strategy& strategy, const RoundState& state, const SamplingOptions& sampling,
                    OpenBranches* branches);
   std::vector<BranchId> OpenNew(std::span<const SideDraft> drafts, OpenBranches* branches);
+  Generation Fill(const Request& request, Generation plain);
   void CloseDone(std::span<const int> done, OpenBranches* branches);
 
   TargetModel& model_;

@@ -25,6 +25,7 @@ constexpr auto kMethods = std::to_array<NamedMethod>({
     {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
     {"schemafill-hint", {Method::kSchemaFill, Stage::kD, Fault::kNone, SideContext::kHint}},
     {"schemafill-lying", {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}},
+    {"parallel-fill", {Method::kParallelFill}},
 });
 
 }  // namespace
@@ -53,7 +54,7 @@ Result<Preset> ParsePreset(std::string_view name) {
 
 std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
                                        const DraftSources& sources, const Tokenizer& tokenizer) {
-  if (spec.method == Method::kAr) return std::make_unique<ArStrategy>();
+  if (spec.method == Method::kAr || IsLossy(spec)) return std::make_unique<ArStrategy>();
   return MakeSchemaFill({.side = with_side && spec.stage != Stage::kB,
                          .across_calls = spec.stage == Stage::kD,
                          .fault = spec.fault,

@@ -19,8 +19,9 @@
 namespace schemafill {
 
 enum class Method {
-  kAr,          // one row a step: the reference for output and for speed
-  kSchemaFill,  // the paper's method
+  kAr,            // one row a step: the reference for output and for speed
+  kSchemaFill,    // the paper's method
+  kParallelFill,  // LOSSY: `ar`'s skeleton, filled slot by slot apart (engine/parallel_fill.h)
 };
 
 // How much of the method is in use: the cumulative ablation of the paper's Table 2. Its stage A is
@@ -51,8 +52,14 @@ struct MethodSpec {
 };
 
 // `ar`, `schemafill`; `schemafill-b` and `schemafill-c` for the earlier stages; `schemafill-hint`
-// with SIDE branches behind the paper's prefix; `schemafill-lying` with Fault::kLyingSides.
+// with SIDE branches behind the paper's prefix; `schemafill-lying` with Fault::kLyingSides;
+// `parallel-fill`.
 std::string_view Name(const MethodSpec& spec);
+
+// Whether the method may give another answer than `ar`: it is no strategy over verified tokens, and
+// has no acceptance length.
+inline bool IsLossy(const MethodSpec& spec) { return spec.method == Method::kParallelFill; }
+
 // The error lists the names that there are.
 Result<MethodSpec> ParseMethod(std::string_view name);
 
@@ -113,7 +120,8 @@ class Strategy {
 using StrategyMaker =
     std::function<std::unique_ptr<Strategy>(const DraftSources&, const Tokenizer&)>;
 
-// The sources must outlive the strategy. `with_side`: SIDE rows pay here.
+// The sources must outlive the strategy. `with_side`: SIDE rows pay here. For a lossy method: the
+// strategy of what it starts from.
 std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
                                        const DraftSources& sources, const Tokenizer& tokenizer);
 

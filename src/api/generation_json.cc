@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "base/utf8.h"
@@ -41,11 +42,13 @@ std::string CallsJson(const std::vector<ToolCall>& calls) {
 }
 
 Json StatsJson(const GenerateStats& stats) {
+  const std::optional<double> al = stats.acceptance_length();
   return {{"prompt_tokens", stats.prompt_tokens},
           {"reused_tokens", stats.reused_tokens},
           {"tokens", stats.tokens},
           {"forwards", stats.forwards},
-          {"al", Rounded(stats.acceptance_length())},
+          {"lossy", stats.lossy},
+          {"al", al ? Json(Rounded(*al)) : Json()},
           {"nodes", stats.nodes},
           {"side_rows", stats.side_rows},
           {"accepted_nodes", stats.accepted},

@@ -45,6 +45,8 @@ struct AnyMethod {
   const PeerMethod* peer = nullptr;  // of a table that lives as long as the program
 
   std::string_view name() const { return peer != nullptr ? peer->name : Name(spec); }
+  bool lossy() const { return peer == nullptr && IsLossy(spec); }
+  bool exact() const { return peer == nullptr && !lossy(); }  // promises the answer of `ar`
   friend bool operator==(const AnyMethod&, const AnyMethod&) = default;
 };
 

@@ -1,5 +1,6 @@
 // schemafill verify: proves on a data set that a method changes nothing. Every request is decoded
-// plainly and by each method; token ids must be equal.
+// plainly and by each method; token ids must be equal. Of a lossy method the agreement is a figure
+// like the others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,12 +95,14 @@ double Share(int part, int whole) { return whole > 0 ? static_cast<double>(part)
 
 Json TallyJson(const Tally& tally, const Tally& reference, int requests) {
   const auto rounded = [](double value) { return std::round(1000 * value) / 1000; };
+  const bool lossy = tally.method.lossy();
   Json out = {{"agreement", Share(tally.agreeing, requests)},
+              {"lossy", lossy},
               {"tokens", tally.tokens},
               {"forwards", tally.forwards},
               {"nodes", tally.nodes},
               {"accepted_nodes", tally.accepted},
-              {"al", rounded(tally.al())},
+              {"al", lossy ? Json() : Json(rounded(tally.al()))},
               {"nodes_per_verify", rounded(tally.nodes_per_verify())},
               {"decode_ms", rounded(tally.decode_ms)},
               {"total_ms", rounded(tally.total_ms)},
@@ -111,15 +114,22 @@ Json TallyJson(const Tally& tally, const Tally& reference, int requests) {
 }
 
 void PrintTable(const std::vector<Tally>& tallies, int requests) {
-  size_t width = 17;
-  for (const Tally& tally : tallies) width = std::max(width, tally.method.name().size() + 1);
-  fmt::print("{:<{}}{:>9}{:>8}{:>9}{:>7}{:>13}{:>9}{:>8}\n", "method", width, "agreement", "tokens",
+  size_t width = 16;
+  for (const Tally& tally : tallies) width = std::max(width, tally.method.name().size() + 2);
+  fmt::print("{:<{}}{:>9}{:>8}{:>9}{:>7}{:>13}{:>9}{:>9}\n", "method", width, "agreement", "tokens",
              "forwards", "AL", "nodes/verify", "tokens/s", "speed-up");
+  bool any_lossy = false;
   for (const Tally& tally : tallies) {
-    fmt::print("{:<{}}{:>9.4f}{:>8}{:>9}{:>7.2f}{:>13.2f}{:>9.0f}{:>7.2f}x\n", tally.method.name(),
-               width, Share(tally.agreeing, requests), tally.tokens, tally.forwards, tally.al(),
-               tally.nodes_per_verify(), tally.decode_tps(), tally.SpeedUp(tallies.front()));
+    const bool lossy = tally.method.lossy();
+    any_lossy |= lossy;
+    fmt::print("{:<{}}{:>9.4f}{:>8}{:>9}{:>7}{:>13.2f}{:>9.0f}{:>8.2f}x\n",
+               fmt::format("{}{}", tally.method.name(), lossy ? "*" : ""), width,
+               Share(tally.agreeing, requests), tally.tokens, tally.forwards,
+               lossy ? "-" : fmt::format("{:.2f}", tally.al()), tally.nodes_per_verify(),
+               tally.decode_tps(), tally.SpeedUp(tallies.front()));
   }
+  if (any_lossy)
+    fmt::print("* lossy: nothing verifies its values; ar's calls and keys are supplied, untimed\n");
 }
 
 // What the figures of a results file depend on.
@@ -294,15 +304,13 @@ int VerifyCommand::Run() const {
   for (const Tally& tally : *tallies) {
     if (!tally.first_difference.empty())
       fmt::print(stderr, "{}: {}\n", tally.method.name(), tally.first_difference);
-    // llama.cpp's own methods promise nothing.
-    if (tally.method.peer == nullptr)
-      agreement = std::min(agreement, Share(tally.agreeing, requests));
+    if (tally.method.exact()) agreement = std::min(agreement, Share(tally.agreeing, requests));
     by_method[std::string(tally.method.name())] = TallyJson(tally, tallies->front(), requests);
   }
   if (json) {
     const Json line = {{"dataset", data->name},
                        {"requests", requests},
-                       {"agreement", agreement},
+                       {"agreement", agreement},  // of the methods that promise it
                        {"failed", failed.size()},
                        {"skipped", data->skipped.size()},
                        {"interrupted", interrupted != 0},

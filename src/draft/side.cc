@@ -1,50 +1,17 @@
 #include "draft/side.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/utf8.h"
+#include "draft/call_text.h"
 #include "draft/encode.h"
 #include "draft/values.h"
-#include "json/json.h"
 
 namespace schemafill {
 namespace {
 
 constexpr size_t kMaxDraftText = 80;  // characters of one draft
 constexpr double kMinPiece = 0.02;    // a less likely guess is not worth a row
-
-// Tells the target which of the user's requests this branch is about (paper, Appendix A). Only in
-// the branch's own prefix.
-std::string CallHint(int call) {
-  constexpr auto kOrdinals = std::to_array<std::string_view>(
-      {"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"});
-  if (call == 0) return {};
-  if (call >= static_cast<int>(kOrdinals.size()))
-    return "Select request " + std::to_string(call + 1) + ".\n";
-  return "Select the " + std::string(kOrdinals[static_cast<size_t>(call)]) + " request.\n";
-}
-
-// Text of calls in the spelling that the answer has shown.
-class CallWriter {
- public:
-  explicit CallWriter(const JsonSpelling& spelling) : spelling_(spelling) {}
-
-  std::string ListOpen() const { return "{" + Open(1) + "\"tool_calls\":" + Gap() + "[" + Open(2); }
-  std::string CallOpen(std::string_view tool) const {
-    return "{" + Open(3) + "\"name\":" + Gap() + '"' + EscapeJson(tool) + "\"," +
-           spelling_.Break(spelling_.after_comma, 3) + "\"arguments\":" + Gap() + "{";
-  }
-  std::string Key(std::string_view field) const {
-    return Open(4) + '"' + EscapeJson(field) + "\":";
-  }
-
- private:
-  std::string Gap() const { return spelling_.after_colon; }
-  std::string Open(size_t depth) const { return spelling_.Break(spelling_.after_open, depth); }
-
-  const JsonSpelling spelling_;
-};
 
 // Whether calls may still come: not in prose, nor in what no format explains.
 bool MayHoldCalls(const Answer& answer) {
@@ -62,11 +29,8 @@ bool SideBranches::Has(const ActiveField& slot) const {
 SideBranches::Branch SideBranches::BeginBehindHint(const MainState& main, const Schedule& schedule,
                                                    const ActiveField& slot) const {
   const ScheduledGroup& group = schedule.group(slot);
-  const CallWriter writer(main.answer->json().spelling());
-  const std::string text =
-      writer.ListOpen() +
-      writer.CallOpen(sources_.catalog->tools[static_cast<size_t>(group.tool)].name) +
-      writer.Key(schedule.field(slot).name);
+  const std::string text = SlotHeader(sources_.catalog->tools[static_cast<size_t>(group.tool)].name,
+                                      schedule.field(slot).name, main.answer->json().spelling());
   Branch branch;
   branch.slot = slot;
   branch.fork = main.prompt_tokens;

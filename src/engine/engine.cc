@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "catalog/prompt.h"
 #include "draft/source.h"
+#include "engine/parallel_fill.h"
 #include "pack/side_rows.h"
 
 namespace schemafill {
@@ -230,7 +231,46 @@ Result<Generation> Engine::Generate(const Request& request, const GenerateOption
     const bool with_side = options.preset == Preset::kPaper || SideRowsPay(cost_);
     return MakeStrategy(options.method, with_side, sources, tokenizer, options.memory);
   };
-  return GenerateWith(make, request, options, trace);
+  if (!IsLossy(options.method)) return GenerateWith(make, request, options, trace);
+  Result<Generation> plain = GenerateWith(make, request, options, {});
+  if (!plain) return plain;
+  return Fill(request, std::move(*plain));
+}
+
+// Of the plain run, only preparing and taking in the prompt counts, which filling needs as well:
+// the skeleton is supplied, as in the paper's Table 1. An answer without calls stays as it is.
+Generation Engine::Fill(const Request& request, Generation plain) {
+  plain.stats.lossy = true;
+  if (plain.calls.empty()) return plain;
+  const Prompt prompt = BuildPrompt(request, model_.tokenizer());
+  Answer skeleton;
+  skeleton.Feed(plain.text);
+  arena_.Begin(prompt.tokens);
+
+  const Stopwatch watch;
+  const Filled filled = FillInParallel(skeleton, prompt.tokens, model_, arena_, {});
+  Answer answer;
+  answer.Feed(filled.text);
+  Generation generation{
+      .tokens = filled.text == plain.text ? plain.tokens : model_.tokenizer().Encode(filled.text),
+      .text = filled.text,
+      .calls = CompleteCalls(answer),
+      .stop = plain.stop,
+      .stats = {}};
+  GenerateStats& stats = generation.stats;
+  stats.lossy = true;
+  stats.prompt_tokens = plain.stats.prompt_tokens;
+  stats.reused_tokens = plain.stats.reused_tokens;
+  stats.prepare_ms = plain.stats.prepare_ms;
+  stats.prefill_ms = plain.stats.prefill_ms;
+  stats.tokens = static_cast<int>(generation.tokens.size());
+  stats.forwards = filled.forwards;
+  stats.nodes = stats.side_rows = filled.rows;
+  stats.cells = arena_.use();
+  stats.kept_bytes = static_cast<size_t>(stats.cells.peak_kept) * model_.info().cell_bytes;
+  stats.verify_ms = watch.ElapsedMs();
+  stats.total_ms = stats.prepare_ms + stats.prefill_ms + stats.verify_ms;
+  return generation;
 }
 
 Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request& request,

@@ -56,9 +56,12 @@ struct GenerateStats {
   double total_ms = 0;
   ArenaUse cells;
   size_t kept_bytes = 0;  // of the target's cache that the request kept at most (paper, Table 4)
+  bool lossy = false;     // by a method that may change the answer; AL is not applicable then
 
   double decode_ms() const { return total_ms - prepare_ms - prefill_ms; }
-  double acceptance_length() const {
+  // None for a lossy method.
+  std::optional<double> acceptance_length() const {
+    if (lossy) return std::nullopt;
     return forwards > 0 ? static_cast<double>(tokens) / forwards : 0;
   }
 };
@@ -80,7 +83,7 @@ class Engine {
   Engine(TargetModel& model, CostCurve cost, DraftHead* head = nullptr);
 
   // Errors: the prompt is longer than the context (both lengths are named), an option is out of
-  // range, or the method needs a head and there is none.
+  // range, or the method needs a head and there is none. A lossy method is not traced.
   Result<Generation> Generate(const Request& request, const GenerateOptions& options,
                               const TraceSink& trace = {});
 
@@ -99,6 +102,7 @@ class Engine {
   RoundTrace Round(Strategy& strategy, const RoundState& state, const SamplingOptions& sampling,
                    OpenBranches* branches);
   std::vector<BranchId> OpenNew(std::span<const SideDraft> drafts, OpenBranches* branches);
+  Generation Fill(const Request& request, Generation plain);
   void CloseDone(std::span<const int> done, OpenBranches* branches);
   // Takes the prompt in, with its features where the strategy drafts with a head. Returns the
   // number of tokens reused.

@@ -21,10 +21,11 @@
 namespace schemafill {
 
 enum class Method {
-  kAr,          // one row a step: the reference for output and for speed
-  kSchemaFill,  // the paper's method
-  kEagle3,      // a head's token tree along the emitted prefix: stage A
-  kToolSpec,    // schema, retrieval and recycled tokens, within one call (Xia et al. 2026)
+  kAr,            // one row a step: the reference for output and for speed
+  kSchemaFill,    // the paper's method
+  kEagle3,        // a head's token tree along the emitted prefix: stage A
+  kToolSpec,      // schema, retrieval and recycled tokens, within one call (Xia et al. 2026)
+  kParallelFill,  // LOSSY: `ar`'s skeleton, filled slot by slot apart (engine/parallel_fill.h)
 };
 
 // How much of the method is in use: the cumulative ablation of the paper's Table 2. Its stage A is
@@ -54,10 +55,15 @@ struct MethodSpec {
   SideContext context;
 };
 
-// `ar`, `schemafill`, `toolspec`; `schemafill-b` and `schemafill-c` for the earlier stages;
-// `schemafill-hint` with SIDE branches behind the paper's prefix; `schemafill-lying` with
-// Fault::kLyingSides.
+// `ar`, `eagle3`, `toolspec`, `schemafill`; `schemafill-b` and `schemafill-c` for the earlier
+// stages; `schemafill-hint` with SIDE branches behind the paper's prefix; `schemafill-lying` with
+// Fault::kLyingSides; `parallel-fill`.
 std::string_view Name(const MethodSpec& spec);
+
+// Whether the method may give another answer than `ar`: it is no strategy over verified tokens, and
+// has no acceptance length.
+inline bool IsLossy(const MethodSpec& spec) { return spec.method == Method::kParallelFill; }
+
 // The error lists the names that there are.
 Result<MethodSpec> ParseMethod(std::string_view name);
 
@@ -122,7 +128,7 @@ using StrategyMaker =
     std::function<std::unique_ptr<Strategy>(const DraftSources&, const Tokenizer&)>;
 
 // The sources must outlive the strategy, and so must `memory`, which may be null. `with_side`: SIDE
-// rows pay here.
+// rows pay here. For a lossy method: the strategy of what it starts from.
 std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
                                        const DraftSources& sources, const Tokenizer& tokenizer,
                                        Memory* memory = nullptr);

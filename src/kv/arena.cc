@@ -1,6 +1,7 @@
 #include "kv/arena.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -145,6 +146,34 @@ void Arena::Verify(Token root, std::span<const TreeNode> nodes, std::span<const 
   use_.prefix += static_cast<int>(pending_.size());
   pending_.clear();
   state_ = State::kVerified;
+}
+
+void Arena::Extend(std::span<const SideRow> side) {
+  Check(state_ == State::kReady && pending_.empty(),
+        "Extend before Begin, in front of the prompt's last rows, or behind Verify");
+  Check(!side.empty() && static_cast<int>(side.size()) <= max_rows(),
+        "more rows than the arena has room for, or none");
+  nodes_.clear();
+  side_.assign(side.begin(), side.end());
+  rows_.clear();
+  first_row_ = 0;
+  AddSideRows();
+  for (const SideRow& row : side_) {
+    for (const BranchId id : row.branches) {
+      Check(branches_[BranchIndex(id)].opened <= RootPosition(),
+            "a SIDE row behind a root that has no cell yet");
+    }
+  }
+
+  state_ = State::kIdle;  // until all labels are in place
+  ReuseWaiting();
+  model_.Forward(rows_);
+  use_.peak = std::max(use_.peak, Kept() + static_cast<int>(rows_.size()));
+  std::vector<int> all(side.size());
+  std::iota(all.begin(), all.end(), 0);
+  KeepSide(all);
+  use_.peak_kept = std::max(use_.peak_kept, Kept());
+  state_ = State::kReady;
 }
 
 // What is left of the prompt, the root and the tree, without sequences yet.

@@ -28,6 +28,8 @@
 //     accept a     r{0} a{0} b{waiting} x{branch}
 //     forward      r{0} a{0} s{0} x{branch} y{branch}      the next root took b's cell
 //
+// A forward of SIDE rows alone parks what waits: no MAIN rows come first to fill it.
+//
 // A branch that closes frees what the last forward stored for it, or has it wait in front of other
 // branches' cells. Its older cells are parked, as MAIN's newer ones lie behind them.
 //
@@ -127,12 +129,17 @@ class Arena {
   // REQUIRES: Verify.
   void Accept(std::span<const int> path, std::span<const int> kept = {});
 
+  // One target forward of SIDE rows alone, which all stay their branches' cells: row i of the
+  // model's outputs is side[i]. MAIN stands still. REQUIRES: as for Verify; a prompt that has all
+  // its cells; no branch that was opened behind the next root.
+  void Extend(std::span<const SideRow> side);
+
   // Rows of the last forward in front of its root: 0, but for the first Verify after a Begin with
   // kWithFirstTree, which has rows of the prompt there, without logits.
   int first_row() const { return first_row_; }
 
-  // Rows that the next Verify may have, root and SIDE rows included: bounded by free cells and by
-  // the model's rows. 0: the context is full.
+  // Rows that the next Verify or Extend may have, root and SIDE rows included: bounded by free
+  // cells and by the model's rows. 0: the context is full.
   int max_rows() const;
   // Most leaves that the next tree may have, also if `opening` branches open in front of it:
   // bounded by sequences, of which each open branch takes one, and the first of them another.

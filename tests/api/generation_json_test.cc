@@ -73,6 +73,12 @@ TEST(StatsJson, Measures) {
   EXPECT_EQ(json["peak_cells"], 77);
   EXPECT_NEAR(json["tps"].get<double>(), 1250, 1);
   EXPECT_NEAR(json["decode_tps"].get<double>(), 2000, 1);
+  EXPECT_EQ(json["lossy"], false);
+  Generation filled = SomeGeneration();
+  filled.stats.lossy = true;
+  const Json lossy = StatsJson(filled.stats);
+  EXPECT_EQ(lossy["lossy"], true);
+  EXPECT_TRUE(lossy["al"].is_null());
   const Json nothing = StatsJson({});
   for (const char* const rate : {"al", "tps", "decode_tps"}) EXPECT_EQ(nothing[rate], 0.0) << rate;
 }

@@ -171,6 +171,20 @@ class Verify(unittest.TestCase):
         self.assertEqual((line["requests"], line["agreement"]), (3, 1.0))
         self.assertGreater(line["methods"]["schemafill"]["al"], 1)
 
+    def test_a_lossy_method_may_differ(self):
+        options = ["verify", "--dataset", "bfcl", "--limit", "2", "--max-tokens", "120", "--methods", "parallel-fill"]
+        result = run(*options, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        line = json.loads(result.stdout.splitlines()[-1])
+        self.assertEqual(line["agreement"], 1)
+        ar, filled = line["methods"]["ar"], line["methods"]["parallel-fill"]
+        self.assertEqual((ar["lossy"], filled["lossy"], filled["al"]), (False, True, None))
+        self.assertLess(filled["forwards"], ar["forwards"])
+        table = run(*options)
+        self.assertEqual(table.returncode, 0, table.stderr)
+        self.assertIn("parallel-fill*", table.stdout)
+        self.assertIn("* lossy", table.stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

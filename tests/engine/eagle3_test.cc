@@ -77,7 +77,7 @@ TEST(Eagle3, DraftsWhatTheHeadKnows) {
   options.preset = Preset::kPaper;
   const Generation first = bench.Run(scenario, options);
   // Two levels and the correction.
-  EXPECT_NEAR(first.stats.acceptance_length(), 3, 0.4);
+  EXPECT_NEAR(first.stats.acceptance_length().value(), 3, 0.4);
   for (const RoundTrace& round : bench.rounds()) {
     EXPECT_LE(round.proposal.pack.nodes.size(), 8u);
     for (const PackedNode& node : round.proposal.pack.nodes) EXPECT_EQ(node.kind, PieceKind::kHead);

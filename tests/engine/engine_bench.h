@@ -197,14 +197,11 @@ inline GenerateOptions Options(MethodSpec method, int max_nodes = 32, double tem
   return options;
 }
 
-// A request for two calls whose values stand in it, and the answer that makes them.
-inline Scenario Weather() {
+inline Scenario ScenarioOf(std::string_view tools, std::string_view text, std::string answer) {
   Scenario scenario;
-  scenario.label = "weather";
-  scenario.request = ReadRequest(kWeatherTools, kWeatherText);
-  scenario.text =
-      R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}, )"
-      R"({"name": "get_weather", "arguments": {"city": "London", "days": 5}}]})";
+  scenario.label = answer;
+  scenario.request = ReadRequest(tools, text);
+  scenario.text = std::move(answer);
   scenario.answer = ScenarioTokenizer()->Encode(scenario.text);
   return scenario;
 }
@@ -221,6 +218,14 @@ inline std::vector<AnswerKind> AllKinds() {
   for (int kind = 0; kind < static_cast<int>(AnswerKind::kCount); ++kind)
     kinds.push_back(static_cast<AnswerKind>(kind));
   return kinds;
+}
+
+// A request for two calls whose values stand in it, and the answer that makes them.
+inline Scenario Weather() {
+  return ScenarioOf(
+      kWeatherTools, kWeatherText,
+      R"({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Paris", "days": 3}}, )"
+      R"({"name": "get_weather", "arguments": {"city": "London", "days": 5}}]})");
 }
 
 }  // namespace schemafill

@@ -17,18 +17,9 @@ namespace {
 
 using testing::HasSubstr;
 
-Scenario Make(std::string_view tools, std::string_view text, std::string answer) {
-  Scenario scenario;
-  scenario.label = answer;
-  scenario.request = ReadRequest(tools, text);
-  scenario.text = std::move(answer);
-  scenario.answer = ScenarioTokenizer()->Encode(scenario.text);
-  return scenario;
-}
-
 // Values that no one can copy from the request. MAIN takes its time for the first one.
 Scenario Unguessable() {
-  return Make(
+  return ScenarioOf(
       R"([{"name": "get_weather", "parameters": {"properties": {"city": {"type": "string"},
           "unit": {"type": "string"}}, "required": ["city", "unit"]}}])",
       "Get it all.",
@@ -263,7 +254,7 @@ TEST(EngineSideTest, CasesList) {
   };
   for (const auto& row : kCases) {
     SCOPED_TRACE(row.label);
-    const Scenario scenario = Make(kEmptyTools, kWeatherText, std::string(row.answer));
+    const Scenario scenario = ScenarioOf(kEmptyTools, kWeatherText, std::string(row.answer));
     EngineBench bench;
     bench.Script(scenario);
     bench.ScriptSides(scenario);
@@ -283,7 +274,7 @@ TEST(EngineSideTest, CasesList) {
 
 // Item 17: two calls close in one step, and an end token lies inside of the accepted block.
 TEST(EngineSideTest, TwoCallsInOneStep) {
-  const Scenario scenario = Make(
+  const Scenario scenario = ScenarioOf(
       kEmptyTools, "Do nothing, twice.",
       R"({"tool_calls": [{"name": "noop", "arguments": {}}, {"name": "empty", "arguments": {}}]})");
   EngineBench bench;

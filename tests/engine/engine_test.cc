@@ -314,15 +314,18 @@ TEST(EngineTest, Names) {
       {"schemafill-c", {Method::kSchemaFill, Stage::kC}},
       {"schemafill-hint", {Method::kSchemaFill, Stage::kD, Fault::kNone, SideContext::kHint}},
       {"schemafill-lying", {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}},
+      {"parallel-fill", Method::kParallelFill},
   };
   for (const auto& [name, spec] : kMethods) {
     ASSERT_TRUE(ParseMethod(name).ok()) << name;
     EXPECT_EQ(*ParseMethod(name), spec) << name;
     EXPECT_EQ(Name(spec), name);
+    EXPECT_EQ(IsLossy(spec), name == "parallel-fill");
   }
-  EXPECT_EQ(ParseMethod("magic").error().message,
-            "unknown method 'magic'; this build has: ar, eagle3, toolspec, schemafill, schemafill-b, "
-            "schemafill-c, schemafill-hint, schemafill-lying");
+  EXPECT_EQ(
+      ParseMethod("magic").error().message,
+      "unknown method 'magic'; this build has: ar, eagle3, toolspec, schemafill, schemafill-b, "
+      "schemafill-c, schemafill-hint, schemafill-lying, parallel-fill");
   EXPECT_TRUE(ParsePreset("auto").ok() && ParsePreset("paper").ok());
   EXPECT_EQ(ParsePreset("slow").error().message, "unknown preset 'slow'; there are: auto, paper");
 }

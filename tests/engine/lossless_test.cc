@@ -1,15 +1,18 @@
 // Every method gives plain decoding's tokens on the real model: requests of several kinds, any
 // draft width, without a head, with the default one and with one that proposes garbage, greedy and
-// sampled.
+// sampled; and what is sampled follows the model's chances.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "catalog/dataset.h"
+#include "catalog/prompt.h"
 #include "engine/engine.h"
 #include "model/llama/llama_model.h"
 #include "support/temp_dir.h"
@@ -129,11 +132,67 @@ TEST_F(LosslessTest, DialogueWithResults) {
 
 TEST_F(LosslessTest, Sampled) {
   Dataset data = LoadDataset("parallel", Assets() / "bfcl").value();
-  for (const uint64_t seed : {1, 2}) {
-    SCOPED_TRACE(seed);
-    GenerateOptions options{.sampling = {.temperature = 1.0, .top_p = 0.95, .seed = seed}};
+  const SamplingOptions kShapes[] = {{.temperature = 1, .seed = 1},
+                                     {.temperature = 1, .top_p = 0.95, .seed = 2},
+                                     {.temperature = 1, .top_k = 40, .min_p = 0.05, .seed = 3}};
+  for (const SamplingOptions& sampling : kShapes) {
+    SCOPED_TRACE(sampling.seed);
+    GenerateOptions options{.sampling = sampling};
     options.max_tokens = 60;
+    options.preset = Preset::kPaper;
     ExpectSame(data.requests[0], options);
+  }
+}
+
+// Above this lies 1 in 1,000 of a true chi-square (Wilson and Hilferty's approximation).
+double CriticalChiSquare(double freedom) {
+  const double spread = 2 / (9 * freedom);
+  return freedom * std::pow(1 - spread + 3.09 * std::sqrt(spread), 3);
+}
+
+// Draws of one output token with many seeds against the chances that the model's own logits give.
+TEST_F(LosslessTest, DrawsFollowTheModelsChances) {
+  constexpr int kDraws = 20'000;
+  constexpr int kPosition = 5;
+  const Request request =
+      ReadRequest(R"({"messages": [{"role": "user", "content": "Tell me a story."}]})");
+  const std::vector<Token> prompt = BuildPrompt(request, model_->tokenizer()).tokens;
+  Arena arena(*model_);
+  arena.Begin(prompt);
+  arena.Verify(prompt.back(), {});
+  const std::span<const float> logits = model_->Logits(arena.first_row());
+  for (SamplingOptions options : {SamplingOptions{.temperature = 1},
+                                  {.temperature = 1.5, .top_k = 50},
+                                  {.temperature = 1, .top_p = 0.9, .min_p = 0.01}}) {
+    const std::vector<TokenChance> choices = ShapeLogits(logits, options);
+    std::map<Token, int> seen;
+    for (int seed = 0; seed < kDraws; ++seed) {
+      const Token token = PickToken(choices, TokenCoin(static_cast<uint64_t>(seed), kPosition));
+      ++seen[token];
+      options.seed = static_cast<uint64_t>(seed);
+      if (seed % 500 != 0) continue;
+      EXPECT_EQ(ChooseToken(logits, options, kPosition), token);
+    }
+    // Tokens that are expected less than five times count together.
+    double statistic = 0, rare = 0;
+    int kinds = 0, seen_rare = 0;
+    const auto add = [&](double expected, int count) {
+      statistic += (count - expected) * (count - expected) / expected;
+      ++kinds;
+    };
+    for (const TokenChance& choice : choices) {
+      const double expected = choice.chance * kDraws;
+      const int count = seen.contains(choice.token) ? seen[choice.token] : 0;
+      if (expected >= 5) {
+        add(expected, count);
+      } else {
+        rare += expected;
+        seen_rare += count;
+      }
+    }
+    if (rare >= 5) add(rare, seen_rare);
+    EXPECT_GT(kinds, 4) << "too sure a token tells nothing";
+    EXPECT_LT(statistic, CriticalChiSquare(kinds - 1)) << kinds << " kinds";
   }
 }
 

@@ -120,13 +120,13 @@ class RandomSide {
     return rows_;
   }
 
-  // Some of the last rows, none without its parent; these stay.
-  std::vector<int> Keep() {
+  // Some of the last rows, none without its parent, or all of them; these stay.
+  std::vector<int> Keep(bool all = false) {
     std::vector<bool> keeps;
     std::vector<int> kept;
     for (int i = 0; i < static_cast<int>(rows_.size()); ++i) {
       const int parent = rows_[i].parent;
-      keeps.push_back((parent < 0 || keeps[parent]) && dice_.Roll(4) > 0);
+      keeps.push_back(all || ((parent < 0 || keeps[parent]) && dice_.Roll(4) > 0));
       if (!keeps[i]) continue;
       kept.push_back(i);
       for (Branch& branch : branches_) {
@@ -191,7 +191,7 @@ class RandomSide {
 
 // What was tested, so that a test can see that it was something.
 struct Tally {
-  int rounds = 0, side = 0, shared = 0, parked = 0, reused = 0, prompts = 0;
+  int rounds = 0, side = 0, shared = 0, parked = 0, reused = 0, prompts = 0, alone = 0;
 };
 
 // A request of random rounds with or without branches. Every row of MAIN's that is kept, or all of
@@ -211,6 +211,9 @@ class RandomRounds {
     const int rounds = with_side ? 16 : 8;
     for (int round = 0; round < rounds && arena_.max_rows() > 0; ++round) {
       SCOPED_TRACE(fmt::format("seed {}, round {}", seed, round));
+      // Behind a round all branches have the cells that they were opened behind.
+      if (with_side && round > 0 && dice.Roll(4) == 0) SideAlone(side, tally);
+      if (arena_.max_rows() == 0) break;
       if (with_side) side.OpenAndClose(past_);
       ExpectCells(model_, arena_, 0);
       const bool cancelled = dice.Roll(40) == 0;
@@ -262,6 +265,21 @@ class RandomRounds {
     past_.push_back(AnyToken(dice));
   }
 
+  // A forward without MAIN's rows.
+  void SideAlone(RandomSide& side, Tally& tally) {
+    const std::vector<SideRow> rows = side.Rows(std::min(12, arena_.max_rows()));
+    if (rows.empty()) return;
+    arena_.Extend(rows);
+    for (const int row : side.Keep(/*all=*/true)) {
+      ++tally.alone;
+      if (!rows[row].wants_logits) continue;
+      ASSERT_EQ(Copy(model_.Logits(row)), reference_.Logits(side.history(row)));
+    }
+    ExpectCells(model_, arena_, 0);
+    peak_ = std::max(peak_, model_.cells_used());
+    peak_kept_ = std::max(peak_kept_, model_.cells_used());
+  }
+
   // Of row `row`, counted from the root.
   std::vector<float> Logits(int row) const { return Copy(model_.Logits(arena_.first_row() + row)); }
 
@@ -295,6 +313,7 @@ TEST(ArenaPropertyTest, EveryKeptRowBesideBranchesIsPlain) {
   EXPECT_GT(tally.parked, 2000);
   EXPECT_GT(tally.reused, 1000);
   EXPECT_GT(tally.prompts, 50);
+  EXPECT_GT(tally.alone, 300);
 }
 
 struct Request {

@@ -111,7 +111,7 @@ TEST(ArenaTest, AFreedTailIsUsedAgainAndAParkedCellIsNot) {
 // One call of the arena. Branches are named by letters in the order in which they open, rows as in
 // Tree() with the names of their branches behind them:
 //     begin pr        open 2        close A
-//     verify r a:-1 b:-1 / x:-1:AB y:0:A        accept 1 / 0 1
+//     verify r a:-1 b:-1 / x:-1:AB y:0:A        accept 1 / 0 1        extend x:-1:A
 struct Step {
   std::string call;
   std::string cells;  // after it; on 8 sequences 7 is for parking, 6 waits, branches go down from 5
@@ -149,6 +149,7 @@ void MakeCall(Arena& arena, const std::string& call, std::vector<BranchId>& bran
     arena.Accept(path, Numbers(in));
     return;
   }
+  if (what == "extend") return arena.Extend(SideRows(in, branches));
   in >> word;
   if (what == "begin") arena.Begin(Text(word));
   if (what == "together") arena.Begin(Text(word), PrefillMode::kWithFirstTree);
@@ -261,6 +262,25 @@ const TraceRow kTraces[] = {
        "p@0{0,1,2,3,4,5} r@1{0,1,2,3,5} a@2{0} b@2{1} c@2{2} d@2{3} e@2{5}"},
       {"accept 4", "p@0{0,4} r@1{0} a@2{7} b@2{7} c@2{7} d@2{7} e@2{0}"},
       {"open 3", "p@0{0,4,5} r@1{0,5} a@2{7} b@2{7} c@2{7} d@2{7} e@2{0,5}"}}},
+    {"SIDE rows alone: two branches share a row, what waits is parked",
+     {{"open 1", "p@0{0,5}"},
+      {"open 1", "p@0{0,4,5}"},
+      {"extend x:-1:AB y:0:A z:0:B", "p@0{0,4,5} x@1{4,5} y@2{5} z@2{4}"},
+      {"close A", "p@0{0,4} x@1{4} y@2{6} z@2{4}"},
+      {"extend u:-1:B", "p@0{0,4} x@1{4} y@2{7} z@2{4} u@3{4}"},
+      {"close B", "p@0{0} x@1{7} y@2{7} z@2{7}"},
+      {"verify r a:-1", "p@0{0} x@1{7} y@2{7} z@2{7} r@1{0} a@2{0}"}}},
+    {"SIDE rows alone, closed at once: freed",
+     {{"open 1", "p@0{0,5}"},
+      {"extend x:-1:A y:0:A", "p@0{0,5} x@1{5} y@2{5}"},
+      {"close A", "p@0{0}"},
+      {"verify r", "p@0{0} r@1{0}"}}},
+    {"SIDE rows alone between MAIN's",
+     {{"open 1", "p@0{0,5}"},
+      {"verify r a:-1 b:-1 / x:-1:A", "p@0{0,1,5} r@1{0,1} a@2{0} b@2{1} x@1{5}"},
+      {"accept 0 / 0", "p@0{0,5} r@1{0} a@2{0} b@2{6} x@1{5}"},
+      {"extend y:-1:A", "p@0{0,5} r@1{0} a@2{0} b@2{7} x@1{5} y@2{5}"},
+      {"verify s / z:-1:A", "p@0{0,5} r@1{0} a@2{0} b@2{7} x@1{5} y@2{5} s@3{0} z@3{5}"}}},
     {"Begin drops open branches",
      {{"open 2", "p@0{0,5}"},
       {"open 1", "p@0{0,4,5}"},
@@ -595,6 +615,13 @@ const SideMisuseRow kSideMisuses[] = {
     {"a kept row without its parent", "begin pr, open 1, verify r / x:-1:A y:0:A, accept / 1"},
     {"too many rows beside the prompt", "together abcdefgh, verify h a:-1 b:0 c:1 d:2"},
     {"a branch behind more than prompt and root", "together abc, open 4"},
+    {"Extend before Begin", "extend"},
+    {"Extend before Accept", "begin pr, open 1, verify r, extend x:-1:A"},
+    {"Extend without rows", "begin pr, open 1, extend"},
+    {"Extend with too many rows",
+     "begin pr, open 1, extend a:-1:A b:0:A c:1:A d:2:A e:3:A f:4:A g:5:A h:6:A i:7:A"},
+    {"Extend in front of the prompt's last rows", "together abc, open 1, extend x:-1:A"},
+    {"Extend behind the next root", "begin pr, open 2, extend x:-1:A"},
 };
 
 TEST(ArenaTest, WrongUseOfBranchesThrowsAndBeginRecovers) {

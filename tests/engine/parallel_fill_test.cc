@@ -167,7 +167,9 @@ TEST(ParallelFillTest, WhatIsNoValueIsNull) {
   const Scenario scenario =
       Answering(R"({"tool_calls": [{"name": "f", "arguments": {"a": "x", "b": 1, "c": 2}}]})");
   const struct {
-    std::string_view label, text, value;
+    std::string_view label;
+    std::string text;
+    std::string_view value;
   } kRows[] = {
       {"a number that the end of the turn ends", " 12", "12"},
       {"text that the end of the turn cuts", " \"abc", "null"},

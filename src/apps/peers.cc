@@ -28,14 +28,6 @@ constexpr auto kPeers = std::to_array<PeerMethod>({
 
 fs::path BuiltServer() { return PeerToolsFolder() / "bin" / "llama-server"; }
 
-// Where our session would stop at the latest.
-Session NewSession(const Request& request, const GenerateOptions& options, int room) {
-  Session session;
-  session.max_tokens = std::min(request.max_tokens.value_or(options.max_tokens), room);
-  session.ends_with_object = UsesTools(request);
-  return session;
-}
-
 // Keeps what our session takes of the answer.
 Status Cut(const LlamaServerAnswer& answer, const TargetModel& target, Session* session) {
   for (const Token token : answer.tokens) {
@@ -119,9 +111,10 @@ Result<std::vector<std::string>> PeerArguments(const PeerMethod& method, const M
   };
   if (method.drafts == Drafts::kNgram && !method.tuned) add({"--spec-default"});
   if (method.drafts == Drafts::kEagle3) {
-    if (model.head.empty())
+    const std::string head = HeadPath(model);
+    if (head.empty())
       return BadInput(fmt::format("{} drafts with a head: give --head FILE.gguf", method.name));
-    add({"--spec-type", "draft-eagle3", "--spec-draft-model", model.head, "--spec-draft-threads",
+    add({"--spec-type", "draft-eagle3", "--spec-draft-model", head, "--spec-draft-threads",
          threads});
   }
   if (!method.tuned) return words;
@@ -153,12 +146,9 @@ Result<Generation> Peer::Generate(const Request& request, const GenerateOptions&
   const Stopwatch watch;
   const Prompt prompt = BuildPrompt(request, target_.tokenizer());
   const auto prompt_tokens = static_cast<int>(prompt.tokens.size());
-  const int room = target_.info().context_size - prompt_tokens;
-  if (room < 1) {
-    return BadInput(fmt::format("the prompt has {} tokens and the context holds {}", prompt_tokens,
-                                target_.info().context_size));
-  }
-  Session session = NewSession(request, options, room);
+  if (const Status status = CheckLength(prompt_tokens, target_.info()); !status)
+    return status.error();
+  Session session = StartSession(request, options, prompt_tokens, target_.info());
   const double prepare_ms = watch.ElapsedMs();
 
   if (server_ == nullptr || !server_->running()) {
@@ -175,12 +165,7 @@ Result<Generation> Peer::Generate(const Request& request, const GenerateOptions&
   stats.prompt_tokens = prompt_tokens;
   stats.prepare_ms = prepare_ms;
   stats.total_ms = prepare_ms + stats.prefill_ms + stats.verify_ms;
-  return Generation{
-      .tokens = session.tokens,
-      .text = session.answer.text(),
-      .calls = session.ends_with_object ? CompleteCalls(session.answer) : std::vector<ToolCall>(),
-      .stop = session.stop,
-      .stats = stats};
+  return FinishSession(session, stats);
 }
 
 }  // namespace schemafill

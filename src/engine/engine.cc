@@ -40,16 +40,6 @@ Status CheckOptions(const GenerateOptions& options) {
   return {};
 }
 
-Status CheckLengths(const Prompt& prompt, const ModelInfo& info) {
-  const int tokens = static_cast<int>(prompt.tokens.size());
-  if (tokens < info.context_size) return {};
-  return BadInput(
-      fmt::format("the prompt has {} tokens and the context holds {}; send fewer or shorter tools "
-                  "and messages, or raise "
-                  "--context",
-                  tokens, info.context_size));
-}
-
 std::vector<Token> Accepted(const Pack& pack, const Verdict& verdict) {
   std::vector<Token> tokens;
   for (const int node : verdict.path)
@@ -111,6 +101,33 @@ std::vector<int> KeptRows(std::span<const SideDraft> drafts, std::span<const Sid
 }
 
 }  // namespace
+
+Status CheckLength(int prompt_tokens, const ModelInfo& info) {
+  if (prompt_tokens < info.context_size) return {};
+  return BadInput(
+      fmt::format("the prompt has {} tokens and the context holds {}; send fewer or shorter tools "
+                  "and messages, or raise "
+                  "--context",
+                  prompt_tokens, info.context_size));
+}
+
+Session StartSession(const Request& request, const GenerateOptions& options, int prompt_tokens,
+                     const ModelInfo& info) {
+  Session session;
+  session.max_tokens =
+      std::min(request.max_tokens.value_or(options.max_tokens), info.context_size - prompt_tokens);
+  session.ends_with_object = UsesTools(request);
+  return session;
+}
+
+Generation FinishSession(const Session& session, const GenerateStats& stats) {
+  return {
+      .tokens = session.tokens,
+      .text = session.answer.text(),
+      .calls = session.ends_with_object ? CompleteCalls(session.answer) : std::vector<ToolCall>(),
+      .stop = session.stop,
+      .stats = stats};
+}
 
 Engine::Engine(TargetModel& model, CostCurve cost, DraftHead* head)
     : model_(model), arena_(model), cost_(std::move(cost)) {
@@ -280,7 +297,9 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   GenerateStats stats;
   const Tokenizer& tokenizer = model_.tokenizer();
   const Prompt prompt = BuildPrompt(request, tokenizer);
-  if (const Status status = CheckLengths(prompt, model_.info()); !status) return status.error();
+  stats.prompt_tokens = static_cast<int>(prompt.tokens.size());
+  if (const Status status = CheckLength(stats.prompt_tokens, model_.info()); !status)
+    return status.error();
 
   const Forecast forecast = MakeForecast(request.catalog, prompt.context, {});
   const SourceText source(prompt.context);
@@ -291,7 +310,6 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
             .recall = options.memory == nullptr ? nullptr : &options.memory->recall},
            tokenizer);
   if (trace.forecast) trace.forecast(forecast);
-  stats.prompt_tokens = static_cast<int>(prompt.tokens.size());
   stats.prepare_ms = watch.ElapsedMs();
 
   const bool with_head = head_.has_value() && strategy->uses_head();
@@ -301,10 +319,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   stats.prefill_ms = watch.ElapsedMs() - stats.prepare_ms;
 
   const SamplingOptions sampling = EffectiveSampling(request, options.sampling);
-  Session session;
-  session.max_tokens = std::min(request.max_tokens.value_or(options.max_tokens),
-                                model_.info().context_size - stats.prompt_tokens);
-  session.ends_with_object = UsesTools(request);
+  Session session = StartSession(request, options, stats.prompt_tokens, model_.info());
   std::vector<Token> tokens = prompt.tokens;  // and the committed output
   OpenBranches branches;
   while (session.stop == StopReason::kNone) {
@@ -338,12 +353,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   stats.kept_bytes = static_cast<size_t>(stats.cells.peak_kept) * model_.info().cell_bytes;
   stats.total_ms = watch.ElapsedMs();
   if (options.memory != nullptr) options.memory->recall.Add(session.answer);
-  return Generation{
-      .tokens = session.tokens,
-      .text = session.answer.text(),
-      .calls = session.ends_with_object ? CompleteCalls(session.answer) : std::vector<ToolCall>(),
-      .stop = session.stop,
-      .stats = stats};
+  return FinishSession(session, stats);
 }
 
 }  // namespace schemafill

@@ -74,6 +74,13 @@ struct Generation {
   GenerateStats stats;
 };
 
+// What every way to answer a request begins and ends with, another program's included.
+// Error: the prompt leaves no room for an answer; both lengths are named.
+Status CheckLength(int prompt_tokens, const ModelInfo& info);
+Session StartSession(const Request& request, const GenerateOptions& options, int prompt_tokens,
+                     const ModelInfo& info);
+Generation FinishSession(const Session& session, const GenerateStats& stats);
+
 // Not thread-safe: one request at a time. The model must outlive it.
 class Engine {
  public:

@@ -8,13 +8,6 @@ size_t PromptFeatures::row_size() const {
   return layers_.size() * static_cast<size_t>(model_.info().embedding_size);
 }
 
-void PromptFeatures::Append(int row, std::vector<float>* out) const {
-  for (const int layer : layers_) {
-    const std::span<const float> one = model_.Features(layer, row);
-    out->insert(out->end(), one.begin(), one.end());
-  }
-}
-
 void PromptFeatures::Update(int reused, int length) {
   const int end = first_ + static_cast<int>(rows_.size() / row_size());
   // A gap, or nothing left of the last prompt: what is new begins the row.

@@ -26,7 +26,7 @@ class PromptFeatures {
   std::span<const float> rows() const { return rows_; }
 
   // Features of row `row` of the last forward, behind one another: [layers * embedding_size].
-  void Append(int row, std::vector<float>* out) const;
+  void Append(int row, std::vector<float>* out) const { AppendFeatures(model_, layers_, row, out); }
 
  private:
   size_t row_size() const;

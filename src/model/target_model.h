@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "model/tokenizer.h"
@@ -77,5 +78,14 @@ class TargetModel {
   // cell without labels is free, and the next forward may fill it.
   virtual void Drop(SequenceId sequence, int first, int last) = 0;
 };
+
+// Appends the features of a row at these layers, one layer behind the other.
+inline void AppendFeatures(const TargetModel& model, std::span<const int> layers, int row,
+                           std::vector<float>* features) {
+  for (const int layer : layers) {
+    const std::span<const float> one = model.Features(layer, row);
+    features->insert(features->end(), one.begin(), one.end());
+  }
+}
 
 }  // namespace schemafill

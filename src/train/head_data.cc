@@ -34,12 +34,7 @@ std::vector<float> ComputeFeatures(TargetModel& target, const HeadSample& sample
   target.Prefill(std::span(sample.tokens).subspan(sample.first_row, sample.rows), sample.first_row,
                  kMain);
   std::vector<float> features;
-  for (int row = 0; row < sample.rows; ++row) {
-    for (const int layer : layers) {
-      const std::span<const float> one = target.Features(layer, row);
-      features.insert(features.end(), one.begin(), one.end());
-    }
-  }
+  for (int row = 0; row < sample.rows; ++row) AppendFeatures(target, layers, row, &features);
   return features;
 }
 

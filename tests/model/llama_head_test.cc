@@ -45,12 +45,8 @@ class LlamaHeadTest : public ::testing::Test {
     target_->SetFeatureLayers(std::vector<int>{0, 1});
     target_->Prefill(TokensAt(*target_, 0, count), 0, kMain);
     std::vector<float> features;
-    for (int row = 0; row < count; ++row) {
-      for (const int layer : head.info().target_layers) {
-        const std::span<const float> one = target_->Features(layer, row);
-        features.insert(features.end(), one.begin(), one.end());
-      }
-    }
+    for (int row = 0; row < count; ++row)
+      AppendFeatures(*target_, head.info().target_layers, row, &features);
     const std::span<const float> fused = head.Fuse(features, count);
     return {fused.begin(), fused.end()};
   }
@@ -83,10 +79,7 @@ TEST_F(LlamaHeadTest, FusesEachRowByItselfHoweverMany) {
   const std::vector<float> fused = FusedPrompt(**head, count);
   ASSERT_EQ(fused.size(), static_cast<size_t>(count) * kWidth);
   std::vector<float> features;
-  for (const int layer : (*head)->info().target_layers) {
-    const std::span<const float> one = target_->Features(layer, 222);
-    features.insert(features.end(), one.begin(), one.end());
-  }
+  AppendFeatures(*target_, (*head)->info().target_layers, 222, &features);
   const std::span<const float> alone = (*head)->Fuse(features, 1);
   for (int i = 0; i < kWidth; ++i) EXPECT_NEAR(alone[i], RowOf(fused, 222)[i], 1e-4);
 }

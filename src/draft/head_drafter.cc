@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sample/sampler.h"
 
 namespace schemafill {
 namespace {
@@ -19,24 +20,16 @@ constexpr int kMostLikeliest = 8;
 // The likeliest tokens of a row, by the softmax over the draft vocabulary; the lower id among
 // equals.
 std::vector<HeadGuess> Likeliest(std::span<const float> logits, int count) {
-  std::vector<HeadGuess> best;  // with logits in place of probabilities
-  for (int token = 0; token < static_cast<int>(logits.size()); ++token) {
-    const double logit = logits[static_cast<size_t>(token)];
-    if (!std::isfinite(logit)) continue;
-    if (std::ssize(best) == count && logit <= best.back().probability) continue;
-    if (std::ssize(best) == count) best.pop_back();
-    const auto place = std::ranges::find_if(
-        best, [&](const HeadGuess& other) { return other.probability < logit; });
-    best.insert(place, {Token{token}, logit});
-  }
-  if (best.empty()) return best;
-  const double top = best.front().probability;
+  std::vector<HeadGuess> likeliest;
+  const auto logit = [&](Token token) { return double{logits[static_cast<size_t>(Index(token))]}; };
+  const std::vector<Token> largest = LargestLogits(logits, static_cast<size_t>(count));
+  if (largest.empty() || !std::isfinite(logit(largest[0]))) return likeliest;
+  const double top = logit(largest[0]);
   double sum = 0;
-  for (const float logit : logits) sum += std::isfinite(logit) ? std::exp(logit - top) : 0;
-  for (HeadGuess& candidate : best) {
-    candidate.probability = std::exp(candidate.probability - top) / sum;
-  }
-  return best;
+  for (const float other : logits) sum += std::isfinite(other) ? std::exp(other - top) : 0;
+  for (const Token token : largest)
+    likeliest.push_back({token, std::exp(logit(token) - top) / sum});
+  return likeliest;
 }
 
 // Indices of the `count` most probable of `nodes[from..]`, the most probable first.

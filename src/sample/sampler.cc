@@ -82,6 +82,22 @@ void KeepMinP(std::vector<TokenChance>& choices, double min_p) {
 
 }  // namespace
 
+std::vector<Token> LargestLogits(std::span<const float> logits, size_t count) {
+  std::vector<Token> largest;
+  if (count == 0) return largest;
+  const auto logit = [&](Token token) { return logits[static_cast<size_t>(Index(token))]; };
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const bool full = largest.size() == count;
+    const float bar = full ? logit(largest.back()) : -std::numeric_limits<float>::infinity();
+    if (!(logits[i] > bar)) continue;  // NaN too
+    if (full) largest.pop_back();
+    const auto place =
+        std::ranges::find_if(largest, [&](Token other) { return logit(other) < logits[i]; });
+    largest.insert(place, Token{static_cast<int>(i)});
+  }
+  return largest;
+}
+
 std::vector<TokenChance> ShapeLogits(std::span<const float> logits,
                                      const SamplingOptions& options) {
   if (options.temperature <= 0) return {{.token = Largest(logits), .chance = 1}};

@@ -22,6 +22,10 @@ struct SamplingOptions {
   uint64_t seed = 0;
 };
 
+// The tokens of the `count` largest logits, the largest first, the lower id among equals; none of
+// -infinity or NaN.
+std::vector<Token> LargestLogits(std::span<const float> logits, size_t count);
+
 // A token that may be drawn, and its chance.
 struct TokenChance {
   Token token{};

@@ -56,10 +56,10 @@ void ScriptedHead::Step(std::span<const HeadRow> rows) {
   std::vector<Output> outputs;
   for (const HeadRow& row : rows) {
     Check(row.feature.size() == kWidth, "Step: a feature of another size");
-    const int sequence = Index(row.row.sequences.at(0));
+    const SequenceId sequence = row.row.sequences.at(0);
     std::vector<const Cell*> visible;
     for (const Cell& cell : cells_) {
-      if (cell.labels[static_cast<size_t>(sequence)]) visible.push_back(&cell);
+      if (cell.has(sequence)) visible.push_back(&cell);
     }
     std::ranges::sort(visible, {}, &Cell::position);
     std::vector<Token> tokens;
@@ -73,12 +73,11 @@ void ScriptedHead::Step(std::span<const HeadRow> rows) {
     tokens.push_back(row.row.token);
     Cell cell{.token = row.row.token, .position = row.row.position, .state = 0, .labels = {}};
     cell.state = Mix(MixBits(state ^ static_cast<uint64_t>(Index(row.row.token))), row.feature);
-    for (const SequenceId id : row.row.sequences) cell.labels.set(static_cast<size_t>(Index(id)));
+    for (const SequenceId id : row.row.sequences) cell.Add(id);
     if (output) outputs.push_back(MakeOutput(cell.state, tokens));
     cells_.push_back(cell);
   }
   outputs_ = std::move(outputs);
-  ++steps_;
 }
 
 ScriptedHead::Output ScriptedHead::MakeOutput(uint64_t state, std::span<const Token> tokens) const {
@@ -103,19 +102,11 @@ std::span<const float> ScriptedHead::State(int row) const {
 }
 
 void ScriptedHead::Share(SequenceId from, SequenceId to, int first, int last) {
-  for (Cell& cell : cells_) {
-    const bool inside = cell.position >= first && (last < 0 || cell.position < last);
-    if (inside && cell.labels[static_cast<size_t>(Index(from))]) {
-      cell.labels.set(static_cast<size_t>(Index(to)));
-    }
-  }
+  ShareCells(cells_, from, to, first, last);
 }
 
 void ScriptedHead::Drop(SequenceId sequence, int first, int last) {
-  for (Cell& cell : cells_) {
-    const bool inside = cell.position >= first && (last < 0 || cell.position < last);
-    if (inside) cell.labels.reset(static_cast<size_t>(Index(sequence)));
-  }
+  DropCells(cells_, sequence, first, last);
   std::erase_if(cells_, [](const Cell& cell) { return cell.labels.none(); });
 }
 

@@ -3,13 +3,13 @@
 // Tested by tests/draft/head_drafter_test.cc.
 #pragma once
 
-#include <bitset>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "model/draft_head.h"
+#include "model/scripted/labelled_cell.h"
 
 namespace schemafill {
 
@@ -37,15 +37,9 @@ class ScriptedHead final : public DraftHead {
   void Drop(SequenceId sequence, int first, int last) override;
 
   int cells_used() const;
-  int steps() const { return steps_; }
 
  private:
-  struct Cell {
-    Token token{};
-    int position = 0;
-    uint64_t state = 0;
-    std::bitset<256> labels;
-  };
+  using Cell = LabelledCell;
   struct Output {
     std::vector<float> logits;
     std::vector<float> state;
@@ -58,7 +52,6 @@ class ScriptedHead final : public DraftHead {
   std::vector<Cell> cells_;
   std::vector<Output> outputs_;  // of the last step; empty if no row wanted logits
   std::vector<float> fused_;
-  int steps_ = 0;
 };
 
 }  // namespace schemafill

@@ -108,18 +108,12 @@ std::span<const float> ScriptedModel::Features(int layer, int row) const {
 
 void ScriptedModel::Share(SequenceId from, SequenceId to, int first, int last) {
   Check(Known(from) && Known(to), "sharing an unknown sequence");
-  for (Cell& cell : cells_) {
-    const bool inside = cell.position >= first && (last < 0 || cell.position < last);
-    if (inside && cell.labels[Index(from)]) cell.labels.set(Index(to));
-  }
+  ShareCells(cells_, from, to, first, last);
 }
 
 void ScriptedModel::Drop(SequenceId sequence, int first, int last) {
   Check(Known(sequence), "dropping an unknown sequence");
-  for (Cell& cell : cells_) {
-    const bool inside = cell.position >= first && (last < 0 || cell.position < last);
-    if (inside) cell.labels.reset(Index(sequence));
-  }
+  DropCells(cells_, sequence, first, last);
 }
 
 int ScriptedModel::cells_used() const {

@@ -12,13 +12,13 @@
 // Tested by tests/model/scripted_model_test.cc.
 #pragma once
 
-#include <bitset>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "model/scripted/labelled_cell.h"
 #include "model/target_model.h"
 
 namespace schemafill {
@@ -92,12 +92,7 @@ class ScriptedModel final : public TargetModel {
   std::string DumpCells() const;
 
  private:
-  struct Cell {
-    Token token{};
-    int position = 0;
-    uint64_t state = 0;  // hash of the history that it was computed from, itself included
-    std::bitset<256> labels;
-  };
+  using Cell = LabelledCell;
   using History = std::vector<const Cell*>;  // visible cells, in the order in which they lie
 
   struct Output {

@@ -50,6 +50,7 @@ struct VerifyCommand {
 struct Tally {
   AnyMethod method;
   std::unique_ptr<Peer> peer;  // its server, where it has one
+  Memory memory;               // of its own: what `ar` has just answered nobody may recall
   int agreeing = 0;
   int resumed = 0;
   long tokens = 0;
@@ -167,26 +168,23 @@ void Remember(const PairResult& pair, Memory* memory) {
   memory->recall.Add(answer);
 }
 
-// The pairs of one request, plain decoding first; methods share its prompt's cells, and each has a
-// memory of its own: what `ar` has just answered nobody may recall. Fewer than
+// The pairs of one request, plain decoding first; methods share its prompt's cells. Fewer than
 // asked for where the user interrupted. Errors: the request could not run, the same for every
 // method.
 Result<std::vector<PairResult>> RunRequest(Engine& engine, const Request& request,
-                                           const std::vector<Tally>& tallies,
-                                           GenerateOptions options, std::vector<Memory>& memories,
+                                           std::vector<Tally>& tallies, GenerateOptions options,
                                            ResultsFile& results) {
   const std::string prompt = PromptHash(BuildPrompt(request, engine.model().tokenizer()).tokens);
   std::vector<PairResult> pairs;
-  for (size_t i = 0; i < tallies.size(); ++i) {
-    const Tally& tally = tallies[i];
+  for (Tally& tally : tallies) {
     if (const PairResult* finished = results.Find(request.id, prompt, tally.method.name())) {
-      Remember(*finished, &memories[i]);
+      Remember(*finished, &tally.memory);
       pairs.push_back(*finished);
       continue;
     }
     if (interrupted != 0) break;
     options.method = tally.method.spec;
-    options.memory = &memories[i];
+    options.memory = &tally.memory;
     const Result<Generation> generation = tally.peer != nullptr
                                               ? tally.peer->Generate(request, options)
                                               : engine.Generate(request, options);
@@ -271,11 +269,10 @@ int VerifyCommand::Run() const {
   Engine engine(*target->model, target->cost, target->head.get());
   ProgressBar bar(fmt::format("verify {}", data->name));
   int requests = 0;
-  std::vector<Memory> memories(tallies->size());
   std::vector<std::string> failed;  // requests that could not run at all
   for (const Request& request : data->requests) {
     const Result<std::vector<PairResult>> pairs =
-        RunRequest(engine, request, *tallies, *options, memories, *results);
+        RunRequest(engine, request, *tallies, *options, *results);
     if (const Status written = results->status(); !written) {
       bar.Clear();
       return Report(written.error());

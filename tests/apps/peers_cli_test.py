@@ -11,11 +11,11 @@ import sys
 import tempfile
 import unittest
 
+import weather
+
 PROGRAM = sys.argv.pop(1)
 FAKE = pathlib.Path(__file__).resolve().parent / "fake_llama_server.py"
 EXAMPLE = "examples/one-tool.json"
-TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "Weather of a city", "parameters": {
-    "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]
 LIMIT = 48
 
 
@@ -25,9 +25,7 @@ class Peers(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.data = self.folder / "data.jsonl"
-        self.data.write_text("".join(
-            json.dumps({"messages": [{"role": "user", "content": f"What is the weather in {city}?"}], "tools": TOOLS}) + "\n"
-            for city in ("Paris", "Oslo")))
+        weather.write_requests(self.data, ("Paris", "Oslo"))
         self.environment = {**os.environ, "SCHEMAFILL_PEER_TOOLS": str(self.folder / "tools")}
 
     def build_peer_tools(self, answers=None, mode=""):

@@ -10,9 +10,9 @@ import sys
 import tempfile
 import unittest
 
+import weather
+
 PROGRAM = sys.argv.pop(1)
-TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "Weather of a city", "parameters": {
-    "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]
 CITIES = ["Paris", "Oslo", "Lima"]
 # Of a request: what it is, not how long it took.
 COUNTS = ("agreement", "tokens", "forwards", "nodes", "accepted_nodes", "al", "nodes_per_verify")
@@ -24,9 +24,7 @@ class Results(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.data = self.folder / "data.jsonl"
-        self.data.write_text("".join(
-            json.dumps({"messages": [{"role": "user", "content": f"What is the weather in {city}?"}], "tools": TOOLS}) + "\n"
-            for city in CITIES))
+        weather.write_requests(self.data, CITIES)
         self.results = self.folder / "results.jsonl"
 
     def command(self, *options, results=True):

@@ -147,7 +147,7 @@ COMMON_WORDS = set("get find calculate search fetch retrieve api data info infor
 
 
 def subject(tool):
-    """What the tool's name is about, so that two tools for one thing don't meet in an example."""
+    """What the tool's name is about."""
     words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", tool["name"])
     return {word.lower().rstrip("s") for word in words} - COMMON_WORDS
 
@@ -166,8 +166,15 @@ class Offer:
 
 
 class Composer:
-    def __init__(self, records, rng, max_chars, is_forbidden, renamed=0.0):
-        self.rng, self.max_chars, self.is_forbidden, self.renamed = rng, max_chars, is_forbidden, renamed
+    """Composes examples. Two tools for one thing don't meet in one, as its request could mean either. `renamed` is the
+    share of examples whose tools get other names, `alike` the share in which tools may share words where each has one
+    of its own as well (circle.calculate_area, rectangle.calculate_area), so that the request tells them apart.
+    """
+
+    def __init__(self, records, rng, max_chars, is_forbidden, renamed=0.0, alike=0.0):
+        self.rng, self.max_chars, self.is_forbidden = rng, max_chars, is_forbidden
+        self.renamed, self.alike = renamed, alike
+        self.may_be_alike = False  # in the example at hand
         self.given_up = Counter()
         fit = [r for r in records if len(r.messages) == 1 and 10 <= len(r.text) <= LONGEST_PORTION]
         self.slots = {r.id: variants.find_slots(r) for r in fit}
@@ -186,6 +193,10 @@ class Composer:
         self.distinct = list({offer.text: offer for offer in self.offers.values()}.values())
         self.name_words = sorted({word.lower() for offer in self.distinct for word in names.words_of(offer.name)
                                   if len(word) > 2})
+        self.about = defaultdict(list)  # word of a subject: the records of each tool that has it
+        for same in self.by_tool:
+            for word in sorted(self.offer(same[0].tool).subject):
+                self.about[word].append(same)
 
     def offer(self, tool):
         return self.offers[id(tool)]
@@ -203,7 +214,7 @@ class Composer:
                 if composed is not None:
                     text, tools, called, records = composed
                     if self.renamed and self.rng.random() < self.renamed:
-                        tools, called = names.rename(tools, called, self.name_words, self.rng)
+                        tools, called = names.rename(tools, called, self.name_words, self.rng, alike=self.may_be_alike)
                     made.append(example(f"{kind}-{number}:{'+'.join(records)}",
                                         [{"role": "user", "content": text}], tools, called))
                     break
@@ -213,6 +224,7 @@ class Composer:
 
     def compose(self, kind, calls):
         """(text, tools, [(tool, arguments)], record ids, one a call), or None."""
+        self.may_be_alike = self.alike > 0 and self.rng.random() < self.alike
         portions = self.portions(kind, calls)
         if portions is None:
             return None
@@ -284,32 +296,48 @@ class Composer:
         return Portion(made[0], record.tool, [made[1]], record)
 
     def of_different_tools(self, calls, taken=()):
-        """Portions of one call each, no two for one subject nor for that of the tools `taken`."""
+        """Portions of one call each, for tools that don't clash with each other nor with the tools `taken`."""
         portions, room = [], self.max_chars - PROMPT_FRAME
-        subjects = set().union(*(self.offer(tool).subject for tool in taken))
-        used = {tool["name"] for tool in taken}
+        used = [self.offer(tool) for tool in taken]
         for _ in range(12 * calls):
-            record = self.rng.choice(self.rng.choice(self.by_tool))
+            record = self.rng.choice(self.rng.choice(self.with_a_word_of(used) or self.by_tool))
             offer, size = self.offer(record.tool), self.sizes[record.id]
-            if offer.name in used or offer.subject & subjects or size > room:
+            if size > room or self.clashes(offer, used):
                 continue
             portions.append(self.plain(record))
             if len(portions) == calls:
                 return portions
-            used.add(offer.name)
-            subjects |= offer.subject
+            used.append(offer)
             room -= size
         return None
+
+    def with_a_word_of(self, offers):
+        """Records of each tool whose subject shares a word with one of the offers', now and then; else []."""
+        words = sorted(set().union(*(offer.subject for offer in offers))) if self.may_be_alike else []
+        return self.about[self.rng.choice(words)] if words and self.rng.random() < 0.7 else []
+
+    def clashes(self, offer, others):
+        """Whether one of the others has the offer's name or could be meant where the offer is."""
+        for other in others:
+            if offer.name == other.name:
+                return True
+            own, its = offer.subject - other.subject, other.subject - offer.subject
+            if offer.subject & other.subject and not (self.may_be_alike and own and its):
+                return True
+        return False
 
     def with_distractors(self, text, called, own_tools):
         """The tools of an example in random order, or None where it is too long."""
         offers = list({self.offer(tool).text: self.offer(tool) for tool, _ in called}.values())
         room = self.max_chars - length([{"role": "user", "content": text}], [o.tool for o in offers], called)
-        taken, about = {o.name for o in offers}, set().union(*(o.subject for o in offers))
+        taken, called_offers = {o.name for o in offers}, list(offers)
         if len(taken) < len(offers) or room < 0:
             return None
         candidates = self.rng.sample(self.distinct, min(8, len(self.distinct)))
-        candidates = [offer for offer in candidates if not offer.subject & about]
+        near = self.with_a_word_of(offers)
+        if near:
+            candidates = [self.offer(same[0].tool) for same in self.rng.sample(near, min(3, len(near)))] + candidates
+        candidates = [offer for offer in candidates if not self.clashes(offer, called_offers)]
         if len(offers) == 1 and self.rng.random() < 0.5:
             candidates = [self.offer(tool) for tool in own_tools] + candidates  # the record's own, near misses
         wanted = len(offers) + self.rng.choice([0, 0, 0, 1, 2, 3])

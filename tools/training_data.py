@@ -280,7 +280,7 @@ def build_part(part, records, wanted, options, forbidden):
     examples = singles(records, rng, options.max_chars, single_counts)
     composer = compose.Composer(records, rng, options.max_chars,
                                 lambda text: what_it_asks(text) in forbidden,
-                                options.renamed if part == "train" else 0.0)
+                                *((options.renamed, options.alike) if part == "train" else ()))
     examples = without_repeats(examples + composer.examples(wanted))
     rng.shuffle(examples)
     kinds = Counter(e["id"].split(":")[0].split("-")[0] for e in examples)
@@ -358,6 +358,8 @@ def main(arguments=None):
     parser.add_argument("--renamed", type=share, default=0.0, metavar="SHARE",
                         help="of the composed examples for training, that get tools and arguments of other names,"
                              " which may be a little longer")
+    parser.add_argument("--alike", type=share, default=0.0, metavar="SHARE",
+                        help="of the composed examples for training, in which tools may share words of their names")
     parser.add_argument("--json", action="store_true", help="counts as one JSON object on stdout as well")
     options = parser.parse_args(arguments)
     try:

@@ -77,10 +77,33 @@ def renamed_tool(tool, pool, rng, key_share):
     return dict(tool, name=other_tool_name(tool["name"], pool, rng), parameters=changed), keys
 
 
-def rename(tools, called, pool, rng, key_share=0.35):
-    """(tools, [(tool, arguments)]) of other names; as they are where two tools would get the same."""
+def with_shared_words(names, rng):
+    """The names, two of which share their first or last words, in front of and behind a dot now and then."""
+    one, other = rng.sample(range(len(names)), 2)
+    first, second = words_of(names[one]), words_of(names[other])
+    if len(first) < 2 or len(second) < 2:
+        return names
+    if rng.random() < 0.6:
+        second[0] = first[0]
+    else:
+        second[-1] = first[-1]
+    separator = rng.choice(SEPARATORS)
+    made = list(names)
+    for at, words in ((one, first), (other, second)):
+        dotted = separator == "."
+        made[at] = f"{words[0].lower()}.{spelt(words[1:], '_')}" if dotted else spelt(words, separator)
+    return made
+
+
+def rename(tools, called, pool, rng, key_share=0.35, alike=False):
+    """(tools, [(tool, arguments)]) of other names; as they are where two tools would get the same. `alike`: two of the
+    names share words.
+    """
     made = {tool["name"]: renamed_tool(tool, pool, rng, key_share) for tool in tools}
     others = [made[tool["name"]][0] for tool in tools]
+    if alike and len(others) > 1:
+        for other, name in zip(others, with_shared_words([other["name"] for other in others], rng)):
+            other["name"] = name
     if len({tool["name"] for tool in others}) < len(others):
         return tools, called
     calls = []

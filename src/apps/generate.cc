@@ -121,18 +121,22 @@ std::string AlText(const GenerateStats& stats) {
   return al ? fmt::format("{:.2f}", *al) : "-";
 }
 
+// "-" where nothing was decoded behind the prompt.
+std::string DecodeRateText(const GenerateStats& stats) {
+  if (stats.decode_ms() <= 0) return "-";
+  return fmt::format("{:.0f}", 1000 * stats.tokens / stats.decode_ms());
+}
+
 std::string StatsLine(const GenerateStats& stats) {
-  return fmt::format("{} tokens, {:.2f} s in all, decoding {:.0f} tokens/s, {} forwards, {}",
-                     stats.tokens, stats.total_ms / 1000,
-                     1000 * stats.tokens / std::max(stats.decode_ms(), 1e-9), stats.forwards,
+  return fmt::format("{} tokens, {:.2f} s in all, decoding {} tokens/s, {} forwards, {}",
+                     stats.tokens, stats.total_ms / 1000, DecodeRateText(stats), stats.forwards,
                      stats.lossy ? "lossy: nothing verifies its values" : "AL " + AlText(stats));
 }
 
 void PrintTableRow(std::string_view method, const GenerateStats& stats,
                    const GenerateStats& reference) {
-  fmt::print("{:<14}{:>7}{:>10}{:>7}{:>13.0f}{:>13.0f}{:>9.2f}x\n", method, stats.tokens,
-             stats.forwards, AlText(stats), stats.decode_ms(),
-             1000 * stats.tokens / std::max(stats.decode_ms(), 1e-9),
+  fmt::print("{:<14}{:>7}{:>10}{:>7}{:>13.0f}{:>13}{:>9.2f}x\n", method, stats.tokens,
+             stats.forwards, AlText(stats), stats.decode_ms(), DecodeRateText(stats),
              reference.decode_ms() / std::max(stats.decode_ms(), 1e-9));
 }
 

@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <memory>
 
 #include "apps/commands.h"
+#include "apps/help.h"
 #include "apps/options.h"
 #include "base/version.h"
 
@@ -24,6 +26,7 @@ int main(int argc, char** argv) {
   CLI::App program("Fast, exact tool calling on local models", "schemafill");
   program.set_version_flag("--version", std::string(schemafill::Version()));
   program.require_subcommand(1);
+  program.formatter(std::make_shared<schemafill::HelpFormatter>());
   std::map<std::string, schemafill::CommandRunner> runners = {
       {"generate", schemafill::AddGenerate(program)},
       {"trace", schemafill::AddTrace(program)},

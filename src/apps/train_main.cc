@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 
+#include "apps/help.h"
 #include "apps/options.h"
 #include "apps/progress.h"
 #include "base/version.h"
@@ -201,6 +202,7 @@ int Main(int argc, char** argv) {
   CLI::App program("Training for SchemaFill", "schemafill");
   program.set_version_flag("--version", std::string(Version()));
   program.require_subcommand(1);
+  program.formatter(std::make_shared<HelpFormatter>());
   std::map<std::string, CommandRunner> runners = {
       {"train-adapter", AddTrainAdapter(program)},
       {"train-head", AddTrainHead(program)},

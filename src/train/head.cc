@@ -238,7 +238,9 @@ class HeadTrainer {
                                  const auto scores = Score(scored);
                                  if (watch_.scored) watch_.scored(step, scores);
                                  return scores;
-                               }};
+                               },
+                           .chosen_by = "drafted",
+                           .higher_is_better = true};
     const auto done = RunLoop(MakeLoopOptions(), task, stop, [&](const LoopProgress& progress) {
       step = progress.step;
       if (watch_.training) watch_.training(progress);

@@ -71,11 +71,12 @@ struct HeadResult {
   std::map<std::string, double> scores;  // of the head on all held-out samples; empty if stopped
 };
 
-// Makes the samples that are missing, trains, and writes the head with the best held-out loss.
-// Beside `out` lie samples (unless elsewhere), `out`.checkpoint and `out`.curve.jsonl; a call with
-// the same options goes on from them. Until `stop` becomes true: then no head is written. Errors
-// name the file or option and the remedy: not a GGUF, an architecture without features, samples or
-// a checkpoint of another target or other options, no requests, no disk space.
+// Makes the samples that are missing, trains, and writes the head that has the most of its held-out
+// drafts accepted. Beside `out` lie samples (unless elsewhere), `out`.checkpoint and
+// `out`.curve.jsonl; a call with the same options goes on from them. Until `stop` becomes true:
+// then no head is written. Errors name the file or option and the remedy: not a GGUF, an
+// architecture without features, samples or a checkpoint of another target or other options, no
+// requests, no disk space.
 Result<HeadResult> TrainHead(const HeadOptions& options, const std::atomic<bool>& stop,
                              const HeadWatch& watch);
 

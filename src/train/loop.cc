@@ -7,7 +7,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <numbers>
 #include <numeric>
 #include <sstream>
@@ -28,11 +27,6 @@ struct LoopState {
   int step = 0;
   int best_step = 0;
   std::map<std::string, double> best_scores;
-
-  double best_loss() const {
-    const auto found = best_scores.find("loss");
-    return found == best_scores.end() ? std::numeric_limits<double>::infinity() : found->second;
-  }
 };
 
 class Loop {
@@ -122,13 +116,20 @@ class Loop {
     return tally;
   }
 
+  bool IsBetter(const std::map<std::string, double>& scores) const {
+    if (state_.best_scores.empty()) return true;
+    const double now = scores.at(task_.chosen_by), best = state_.best_scores.at(task_.chosen_by);
+    if (now == best) return scores.at("loss") < state_.best_scores.at("loss");
+    return (now > best) == task_.higher_is_better;
+  }
+
   // A line of the curve; keeps the parameters if none were better.
   Status Score(const Tally& window, double tokens_per_second) {
     std::map<std::string, double> scores;
     {
       const torch::NoGradGuard no_grad;
       scores = task_.score();
-      if (scores.at("loss") < state_.best_loss()) {
+      if (IsBetter(scores)) {
         state_.best_step = state_.step;
         state_.best_scores = scores;
         for (size_t i = 0; i < best_.size(); ++i) best_[i].copy_(task_.parameters[i]);

@@ -56,8 +56,11 @@ struct LoopTask {
   int examples = 0;
   // Forward pass of an example. Called by several threads at once.
   std::function<Learned(int index)> learn;
-  // Held-out scores; "loss" is what the best parameters are chosen by.
+  // Held-out scores, "loss" among them.
   std::function<std::map<std::string, double>()> score;
+  // The score that the best parameters are chosen by; the loss where it is the same.
+  std::string chosen_by = "loss";
+  bool higher_is_better = false;
 };
 
 struct LoopProgress {
@@ -94,8 +97,8 @@ class ExampleOrder {
 };
 
 // Trains until the last step, or until `stop` becomes true. Goes on from the checkpoint where there
-// is one. Afterwards `parameters` are the best ones by held-out loss. Errors: a checkpoint of other
-// settings or damaged, files that can't be written.
+// is one. Afterwards `parameters` are the best ones by their held-out score. Errors: a checkpoint
+// of other settings or damaged, files that can't be written.
 Result<LoopResult> RunLoop(const LoopOptions& options, const LoopTask& task,
                            const std::atomic<bool>& stop,
                            const std::function<void(const LoopProgress&)>& progress);

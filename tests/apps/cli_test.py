@@ -165,7 +165,7 @@ class Answers(Files):
 
 class Verify(unittest.TestCase):
     def test_bfcl(self):
-        result = run("verify", "--dataset", "bfcl", "--limit", "3", "--json")
+        result = run("verify", "--dataset", "bfcl", "--limit", "3", "--preset", "paper", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         line = json.loads(result.stdout.splitlines()[-1])
         self.assertEqual((line["requests"], line["agreement"]), (3, 1.0))

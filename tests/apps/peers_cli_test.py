@@ -16,6 +16,7 @@ import weather
 PROGRAM = sys.argv.pop(1)
 FAKE = pathlib.Path(__file__).resolve().parent / "fake_llama_server.py"
 EXAMPLE = "examples/one-tool.json"
+MODEL = "assets/models/default.gguf"  # named, it comes without the default head
 LIMIT = 48
 
 
@@ -119,7 +120,7 @@ class Peers(unittest.TestCase):
         self.check_mistake(("magic", "schemafill", "llamacpp-ngram"), *generate, "magic")
         self.check_mistake(("nowhere", "no such file"), *generate, "llamacpp", "--llama-server", "nowhere")
         self.build_peer_tools()
-        self.check_mistake(("--head",), *generate, "llamacpp-eagle3")
+        self.check_mistake(("--head",), *generate, "llamacpp-eagle3", "--model", MODEL)
         self.check_mistake(("--explain",), *generate, "llamacpp", "--explain")
         self.check_mistake(("temperature 0",), *generate, "llamacpp", "--temperature", 1)
         self.build_peer_tools(mode="dies at start")

@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import training_compose as compose  # noqa: E402
+import training_names as naming  # noqa: E402
 import training_data as data  # noqa: E402
 import training_variants as variants  # noqa: E402
 
@@ -159,6 +160,15 @@ class TrainingDataTest(Fixture):
         plain = self.read("train", out="plain")
         self.assertGreater(len(names(examples) - names(plain)), 20)
         self.assertGreater(len(keys(examples) - keys(plain)), 10)
+
+    def test_alike_tools_share_words_and_have_their_own(self):
+        self.run_script("--composed", "200", "--renamed", "0.8", "--alike", "0.8")
+        shared = 0
+        for example in self.read("train"):
+            self.check_example(example, max_chars=2800)
+            words = [set(naming.words_of(t["function"]["name"].lower())) for t in example["tools"]]
+            shared += any(one & other for i, one in enumerate(words) for other in words[:i])
+        self.assertGreater(shared, 40)
 
     def test_numbers_and_names_of_composed_calls_stand_in_the_request(self):
         self.run_script("--composed", "300")

@@ -42,6 +42,7 @@ class LoopTest : public ::testing::Test {
     task.score = [this] {
       return std::map<std::string, double>{{"loss", Loss(0.35).item<double>()}};
     };
+    task.higher_is_better = higher_is_better_;
     return task;
   }
 
@@ -65,6 +66,7 @@ class LoopTest : public ::testing::Test {
   std::atomic<bool> stop_ = false;
   std::atomic<int> learned_ = 0;
   int stop_after_ = -1;
+  bool higher_is_better_ = false;
 };
 
 TEST_F(LoopTest, Learns) {
@@ -88,6 +90,16 @@ TEST_F(LoopTest, KeepsTheBestParameters) {
   for (const Json& line : Curve()) best = std::min<double>(best, line["held_out"]["loss"]);
   EXPECT_EQ(result->best_scores.at("loss"), best);
   EXPECT_DOUBLE_EQ(Loss(0.35).item<double>(), best);
+}
+
+TEST_F(LoopTest, KeepsTheParametersOfTheHighestScore) {
+  LoopOptions options = Options();
+  higher_is_better_ = true;
+  const Result<LoopResult> result = Run(options);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  double highest = 0;
+  for (const Json& line : Curve()) highest = std::max<double>(highest, line["held_out"]["loss"]);
+  EXPECT_EQ(result->best_scores.at("loss"), highest);
 }
 
 TEST_F(LoopTest, GoesOnWhereItWasStopped) {

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ORDER = ("base json model model/llama model/scripted sample kv catalog forecast plan draft pack verify commit engine"
-         " api train apps").split()
+         " api measure train apps").split()
 BACKENDS = ("model/llama", "model/scripted")
 SUFFIXES = (".h", ".cc", ".cpp", ".inc")
 

@@ -53,6 +53,7 @@ Json StatsJson(const GenerateStats& stats) {
           {"side_rows", stats.side_rows},
           {"accepted_nodes", stats.accepted},
           {"prepare_ms", Rounded(stats.prepare_ms)},
+          {"forecast_ms", Rounded(stats.forecast_ms)},
           {"prefill_ms", Rounded(stats.prefill_ms)},
           {"draft_ms", Rounded(stats.draft_ms)},
           {"verify_ms", Rounded(stats.verify_ms)},
@@ -63,6 +64,28 @@ Json StatsJson(const GenerateStats& stats) {
           {"kept_cells", stats.cells.peak_kept},
           {"peak_cells", stats.cells.peak},
           {"kept_bytes", stats.kept_bytes}};
+}
+
+GenerateStats ParseStats(const Json& json) {
+  GenerateStats stats;
+  json.at("prompt_tokens").get_to(stats.prompt_tokens);
+  json.at("reused_tokens").get_to(stats.reused_tokens);
+  json.at("tokens").get_to(stats.tokens);
+  json.at("forwards").get_to(stats.forwards);
+  json.at("lossy").get_to(stats.lossy);
+  json.at("nodes").get_to(stats.nodes);
+  json.at("side_rows").get_to(stats.side_rows);
+  json.at("accepted_nodes").get_to(stats.accepted);
+  json.at("prepare_ms").get_to(stats.prepare_ms);
+  json.at("forecast_ms").get_to(stats.forecast_ms);
+  json.at("prefill_ms").get_to(stats.prefill_ms);
+  json.at("draft_ms").get_to(stats.draft_ms);
+  json.at("verify_ms").get_to(stats.verify_ms);
+  json.at("total_ms").get_to(stats.total_ms);
+  json.at("kept_cells").get_to(stats.cells.peak_kept);
+  json.at("peak_cells").get_to(stats.cells.peak);
+  json.at("kept_bytes").get_to(stats.kept_bytes);
+  return stats;
 }
 
 std::string GenerationJson(const Generation& generation, std::string_view method) {

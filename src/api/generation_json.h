@@ -18,5 +18,8 @@ std::string CallsJson(const std::vector<ToolCall>& calls);
 std::string GenerationJson(const Generation& generation, std::string_view method);
 
 Json StatsJson(const GenerateStats& stats);
+// The other way round, as far as the object says it; rounded times stay rounded. Throws
+// Json::exception where a field is missing.
+GenerateStats ParseStats(const Json& json);
 
 }  // namespace schemafill

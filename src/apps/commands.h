@@ -10,6 +10,7 @@ namespace schemafill {
 // Runs a parsed command and gives the exit code.
 using CommandRunner = std::function<int()>;
 
+CommandRunner AddBench(CLI::App& program);
 CommandRunner AddGenerate(CLI::App& program);
 CommandRunner AddTrace(CLI::App& program);
 // A command of schemafill-train, which must lie beside the program.

@@ -1,14 +1,6 @@
 #include "apps/files.h"
 
-#include <fmt/format.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iostream>
-#include <iterator>
-#include <sstream>
 #include <system_error>
 
 namespace schemafill {
@@ -47,18 +39,6 @@ fs::path CacheFolder() {
   if (const std::string cache = Environment("XDG_CACHE_HOME"); !cache.empty())
     return fs::path(cache) / "schemafill";
   return fs::path(Environment("HOME")) / ".cache" / "schemafill";
-}
-
-Result<std::string> ReadFile(const std::string& path) {
-  if (path == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    return BadInput(fmt::format("{}: is a folder; give a file", path));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return BadInput(fmt::format("{}: can't be read: {}", path, std::strerror(errno)));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
 }
 
 }  // namespace schemafill

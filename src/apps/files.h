@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <string>
 
-#include "base/result.h"
-
 namespace schemafill {
 
 // Folder that set-up filled with the default model and the data sets: $SCHEMAFILL_ASSETS, else
@@ -19,8 +17,5 @@ std::filesystem::path PeerToolsFolder();
 // Folder for what can be measured again: $SCHEMAFILL_CACHE, else $XDG_CACHE_HOME/schemafill, else
 // ~/.cache/schemafill.
 std::filesystem::path CacheFolder();
-
-// The whole file; "-" is standard input. The error names the file and the reason.
-Result<std::string> ReadFile(const std::string& path);
 
 }  // namespace schemafill

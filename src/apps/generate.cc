@@ -8,9 +8,9 @@
 #include "api/generation_json.h"
 #include "apps/commands.h"
 #include "apps/explain.h"
-#include "apps/files.h"
 #include "apps/options.h"
 #include "apps/peers.h"
+#include "base/read_file.h"
 #include "catalog/conformance.h"
 
 namespace schemafill {
@@ -180,13 +180,14 @@ int GenerateCommand::Run() const {
   if (!target) return Report(target.error());
 
   std::optional<Generation> reference;
-  if (compare) {
+  if (compare || parsed->spec == Method::kOracle) {
     GenerateOptions ar = *options;
     ar.method = Method::kAr;
     Engine engine(*target->model, target->cost, target->head.get());
     Result<Generation> result = engine.Generate(*request, ar);
     if (!result) return Report(result.error());
     reference = std::move(*result);
+    options->known_answer = reference->tokens;
   }
   const Result<Generation> generation = peer != nullptr
                                             ? RunPeer(*peer, *target, *request, *options)
@@ -196,11 +197,11 @@ int GenerateCommand::Run() const {
 
   if (json) {
     fmt::print("{}\n", GenerationJson(*generation, method));
-  } else if (!reference) {
+  } else if (!compare) {
     PrintCalls(*generation);
     fmt::print(stderr, "{}: {}\n", method, StatsLine(generation->stats));
   }
-  if (reference && !json) return PrintComparison(*reference, *generation, *parsed);
+  if (compare && !json) return PrintComparison(*reference, *generation, *parsed);
   if (reference && parsed->exact() && reference->tokens != generation->tokens)
     return kExitCheckFailed;
   if (strict) {

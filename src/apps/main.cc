@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   program.formatter(std::make_shared<schemafill::HelpFormatter>());
   std::map<std::string, schemafill::CommandRunner> runners = {
       {"generate", schemafill::AddGenerate(program)},
+      {"bench", schemafill::AddBench(program)},
       {"trace", schemafill::AddTrace(program)},
       {"train-adapter",
        schemafill::AddTrainer(program, "train-adapter",

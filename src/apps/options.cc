@@ -10,6 +10,7 @@
 
 #include "apps/files.h"
 #include "apps/progress.h"
+#include "base/hash_file.h"
 #include "base/random.h"
 #include "json/json.h"
 #include "model/llama/llama_model.h"
@@ -144,6 +145,28 @@ std::string HeadPath(const ModelOptions& options) {
   if (!options.head.empty() || !options.model.empty()) return options.head;
   const fs::path own = AssetsFolder() / "models" / "default-head.gguf";
   return fs::exists(own) ? own.string() : std::string();
+}
+
+Result<Json> SettingsJson(const ModelOptions& model, const DecodeOptions& decode) {
+  const Result<std::string> model_hash = HashFile(ModelPath(model));
+  if (!model_hash) return model_hash.error();
+  Result<std::string> head_hash = std::string();
+  if (const std::string head = HeadPath(model); !head.empty()) head_hash = HashFile(head);
+  if (!head_hash) return head_hash.error();
+  Json settings = {{"model_hash", *model_hash},
+                   {"head_hash", *head_hash},
+                   {"preset", decode.preset},
+                   {"max_tokens", decode.max_tokens},
+                   {"hybrid_prefill", decode.hybrid_prefill},
+                   {"seed", decode.seed},
+                   {"temperature", decode.temperature},
+                   {"threads", model.threads},
+                   {"context", model.context}};
+  // Greedy decoding has nothing to cut, so files of greedy runs don't depend on these.
+  if (decode.temperature > 0) {
+    settings.update({{"top_k", decode.top_k}, {"top_p", decode.top_p}, {"min_p", decode.min_p}});
+  }
+  return settings;
 }
 
 Result<LoadedTarget> LoadTargetFor(const ModelOptions& options, bool measure_cost) {

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "json/json.h"
 #include "model/draft_head.h"
 #include "model/target_model.h"
 
@@ -55,6 +56,10 @@ std::string HeadPath(const ModelOptions& options);
 // Loads the target, the head and, when `measure_cost`, the target's cost curve (kept in the user's
 // cache). Progress and messages go to stderr.
 Result<LoadedTarget> LoadTargetFor(const ModelOptions& options, bool measure_cost);
+
+// What the figures of a run depend on: model and head by their content, and the options. Error: a
+// file can't be read.
+Result<Json> SettingsJson(const ModelOptions& model, const DecodeOptions& decode);
 
 // Writes `error: ...` to stderr and gives the exit code that goes with it.
 int Report(const Error& error);

@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "apps/commands.h"
-#include "apps/files.h"
 #include "apps/options.h"
 #include "apps/trace_page.h"
+#include "base/read_file.h"
 
 namespace schemafill {
 namespace {

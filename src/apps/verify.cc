@@ -5,31 +5,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <vector>
 
 #include "apps/commands.h"
+#include "apps/contenders.h"
 #include "apps/files.h"
+#include "apps/interrupt.h"
 #include "apps/options.h"
-#include "apps/peers.h"
 #include "apps/progress.h"
-#include "apps/results.h"
-#include "base/hash_file.h"
 #include "catalog/dataset.h"
 #include "catalog/prompt.h"
+#include "measure/figures.h"
+#include "measure/run_file.h"
 
 namespace schemafill {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// Ctrl-C: the answer in hand is finished and kept; a second one ends the program at once.
-extern "C" void Interrupt(int) {
-  interrupted = 1;
-  std::signal(SIGINT, SIG_DFL);
-}
 
 struct VerifyCommand {
   ModelOptions model;
@@ -43,48 +35,22 @@ struct VerifyCommand {
   bool json = false;
 
   int Run() const;
-  Result<ResultsFile> OpenResults(const Dataset& data) const;
+  Result<RunFile> OpenResults(const Dataset& data) const;
 };
 
-// Sums over requests, as the paper pools them (5.1).
 struct Tally {
-  AnyMethod method;
-  std::unique_ptr<Peer> peer;  // its server, where it has one
-  Memory memory;               // of its own: what `ar` has just answered nobody may recall
-  int agreeing = 0;
+  Contender contender;
+  Figures figures;
   int resumed = 0;
-  long tokens = 0;
-  long forwards = 0;
-  long nodes = 0;
-  long accepted = 0;
-  double decode_ms = 0;
-  double total_ms = 0;
   std::string first_difference;  // of the first request that differs
 
-  void Add(const PairResult& pair) {
-    resumed += pair.resumed ? 1 : 0;
-    tokens += static_cast<long>(pair.token_ids.size());
-    forwards += pair.forwards;
-    nodes += pair.nodes;
-    accepted += pair.accepted;
-    decode_ms += pair.decode_ms;
-    total_ms += pair.total_ms;
-  }
-
-  double al() const { return Ratio(tokens, forwards); }
-  double nodes_per_verify() const { return Ratio(nodes, forwards); }
-  double decode_tps() const { return decode_ms > 0 ? 1000 * tokens / decode_ms : 0; }
+  bool lossy() const { return contender.method.lossy(); }
   double SpeedUp(const Tally& reference) const {
-    return decode_ms > 0 ? reference.decode_ms / decode_ms : 0;
-  }
-
- private:
-  static double Ratio(long part, long whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+    return figures.decode_ms() > 0 ? reference.figures.decode_ms() / figures.decode_ms() : 0;
   }
 };
 
-std::string Difference(const PairResult& want, const PairResult& got) {
+std::string Difference(const Sample& want, const Sample& got) {
   size_t at = 0;
   while (at < std::min(want.text.size(), got.text.size()) && want.text[at] == got.text[at]) ++at;
   const size_t from = at - std::min<size_t>(at, 30);
@@ -92,163 +58,104 @@ std::string Difference(const PairResult& want, const PairResult& got) {
                      at, DumpLine(want.text.substr(from, 60)), DumpLine(got.text.substr(from, 60)));
 }
 
-double Share(int part, int whole) { return whole > 0 ? static_cast<double>(part) / whole : 0; }
+double Share(size_t part, size_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
 
-Json TallyJson(const Tally& tally, const Tally& reference, int requests) {
+Json TallyJson(const Tally& tally, const Tally& reference) {
   const auto rounded = [](double value) { return std::round(1000 * value) / 1000; };
-  const bool lossy = tally.method.lossy();
-  Json out = {{"agreement", Share(tally.agreeing, requests)},
-              {"lossy", lossy},
-              {"tokens", tally.tokens},
-              {"forwards", tally.forwards},
-              {"nodes", tally.nodes},
-              {"accepted_nodes", tally.accepted},
-              {"al", lossy ? Json() : Json(rounded(tally.al()))},
-              {"nodes_per_verify", rounded(tally.nodes_per_verify())},
-              {"decode_ms", rounded(tally.decode_ms)},
-              {"total_ms", rounded(tally.total_ms)},
-              {"decode_tps", rounded(tally.decode_tps())},
+  const Figures& figures = tally.figures;
+  Json out = {{"agreement", figures.agreement()},
+              {"lossy", tally.lossy()},
+              {"tokens", figures.tokens},
+              {"forwards", figures.forwards},
+              {"nodes", figures.nodes},
+              {"accepted_nodes", figures.accepted},
+              {"al", tally.lossy() ? Json() : Json(rounded(figures.al()))},
+              {"nodes_per_verify", rounded(figures.nodes_per_verify())},
+              {"decode_ms", rounded(figures.decode_ms())},
+              {"total_ms", rounded(figures.total_ms)},
+              {"decode_tps", rounded(figures.decode_tps())},
               {"decode_speedup", rounded(tally.SpeedUp(reference))},
               {"resumed", tally.resumed}};
   if (!tally.first_difference.empty()) out["first_difference"] = tally.first_difference;
   return out;
 }
 
-void PrintTable(const std::vector<Tally>& tallies, int requests) {
+void PrintTable(const std::vector<Tally>& tallies) {
   size_t width = 16;
-  for (const Tally& tally : tallies) width = std::max(width, tally.method.name().size() + 2);
+  for (const Tally& tally : tallies) width = std::max(width, tally.contender.name.size() + 2);
   fmt::print("{:<{}}{:>9}{:>8}{:>9}{:>7}{:>13}{:>9}{:>9}\n", "method", width, "agreement", "tokens",
              "forwards", "AL", "nodes/verify", "tokens/s", "speed-up");
   bool any_lossy = false;
   for (const Tally& tally : tallies) {
-    const bool lossy = tally.method.lossy();
-    any_lossy |= lossy;
+    const Figures& figures = tally.figures;
+    any_lossy |= tally.lossy();
     fmt::print("{:<{}}{:>9.4f}{:>8}{:>9}{:>7}{:>13.2f}{:>9.0f}{:>8.2f}x\n",
-               fmt::format("{}{}", tally.method.name(), lossy ? "*" : ""), width,
-               Share(tally.agreeing, requests), tally.tokens, tally.forwards,
-               lossy ? "-" : fmt::format("{:.2f}", tally.al()), tally.nodes_per_verify(),
-               tally.decode_tps(), tally.SpeedUp(tallies.front()));
+               fmt::format("{}{}", tally.contender.name, tally.lossy() ? "*" : ""), width,
+               figures.agreement(), figures.tokens, figures.forwards,
+               tally.lossy() ? "-" : fmt::format("{:.2f}", figures.al()),
+               figures.nodes_per_verify(), figures.decode_tps(), tally.SpeedUp(tallies.front()));
   }
   if (any_lossy)
     fmt::print("* lossy: nothing verifies its values; ar's calls and keys are supplied, untimed\n");
 }
 
-// What the figures of a results file depend on.
-Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
-  if (results_file.empty()) return ResultsFile();
-  const std::string path = ModelPath(model);
-  const Result<std::string> model_hash = HashFile(path);
-  if (!model_hash) return model_hash.error();
-  Result<std::string> head_hash = std::string();
-  if (!HeadPath(model).empty()) head_hash = HashFile(HeadPath(model));
-  if (!head_hash) return head_hash.error();
-  Json run = {{"type", "verify"},
-              {"dataset", data.name},
-              {"model", std::filesystem::path(path).filename().string()},
-              {"model_hash", *model_hash},
-              {"head_hash", *head_hash},
-              {"preset", decode.preset},
-              {"max_tokens", decode.max_tokens},
-              {"hybrid_prefill", decode.hybrid_prefill},
-              {"seed", decode.seed},
-              {"temperature", decode.temperature},
-              {"threads", model.threads},
-              {"context", model.context}};
-  // Greedy decoding has nothing to cut, so files of greedy runs don't depend on these.
-  if (decode.temperature > 0)
-    run.update({{"top_k", decode.top_k}, {"top_p", decode.top_p}, {"min_p", decode.min_p}});
-  return ResultsFile::Open(results_file, run);
+Result<RunFile> VerifyCommand::OpenResults(const Dataset& data) const {
+  if (results_file.empty()) return RunFile();
+  Result<Json> settings = SettingsJson(model, decode);
+  if (!settings) return settings.error();
+  (*settings)["dataset"] = data.name;
+  return RunFile::Open(results_file, {{"type", "verify"}, {"settings", std::move(*settings)}});
 }
 
-// A finished answer goes into the method's memory as it would have then. What tokens were recycled
-// is lost.
-void Remember(const PairResult& pair, Memory* memory) {
-  Answer answer;
-  answer.Feed(pair.text);
-  memory->recall.Add(answer);
-}
-
-// The pairs of one request, plain decoding first; methods share its prompt's cells. Fewer than
+// The samples of one request, plain decoding first; methods share its prompt's cells. Fewer than
 // asked for where the user interrupted. Errors: the request could not run, the same for every
 // method.
-Result<std::vector<PairResult>> RunRequest(Engine& engine, const Request& request,
-                                           std::vector<Tally>& tallies, GenerateOptions options,
-                                           ResultsFile& results) {
+Result<std::vector<Sample>> RunRequest(Engine& engine, const std::string& dataset,
+                                       const Request& request, std::vector<Tally>& tallies,
+                                       const GenerateOptions& options, RunFile& results) {
   const std::string prompt = PromptHash(BuildPrompt(request, engine.model().tokenizer()).tokens);
-  std::vector<PairResult> pairs;
+  std::vector<Sample> samples;
   for (Tally& tally : tallies) {
-    if (const PairResult* finished = results.Find(request.id, prompt, tally.method.name())) {
-      Remember(*finished, &tally.memory);
-      pairs.push_back(*finished);
+    Contender& contender = tally.contender;
+    const Sample identity{
+        .dataset = dataset, .request = request.id, .prompt = prompt, .method = contender.name};
+    if (const Sample* finished = results.Find(identity)) {
+      Remember(finished->text, &contender.memory);
+      samples.push_back(*finished);
       continue;
     }
-    if (interrupted != 0) break;
-    options.method = tally.method.spec;
-    options.memory = &tally.memory;
-    const Result<Generation> generation = tally.peer != nullptr
-                                              ? tally.peer->Generate(request, options)
-                                              : engine.Generate(request, options);
+    if (Interrupted()) break;
+    const std::vector<int> plain = samples.empty() ? std::vector<int>() : samples.front().token_ids;
+    const Result<Generation> generation = RunContender(contender, engine, request, options, plain);
     if (!generation) return generation.error();
-    Json line = PairLine(request, prompt, *generation, tally.method.name(), true);
-    Result<PairResult> pair = ParsePair(line);
-    pairs.push_back(std::move(pair.value()));
-    line["agrees"] = SameAnswer(pairs.front(), pairs.back());
-    results.Append(line);
+    Sample sample = MakeSample(*generation, contender.name);
+    sample.dataset = dataset;
+    sample.request = request.id;
+    sample.prompt = prompt;
+    sample.agrees = samples.empty() || SameAnswer(samples.front(), sample);
+    results.Append(sample);
+    samples.push_back(std::move(sample));
   }
-  return pairs;
+  return samples;
 }
 
-void AddRequest(const std::vector<PairResult>& pairs, std::vector<Tally>& tallies) {
+void AddRequest(const std::vector<Sample>& samples, std::vector<Tally>& tallies) {
   for (size_t i = 0; i < tallies.size(); ++i) {
-    tallies[i].Add(pairs[i]);
-    if (SameAnswer(pairs[i], pairs[0])) {
-      ++tallies[i].agreeing;
-    } else if (tallies[i].first_difference.empty()) {
-      tallies[i].first_difference = Difference(pairs[0], pairs[i]);
-    }
+    Tally& tally = tallies[i];
+    tally.figures.Add(samples[i]);
+    tally.resumed += samples[i].resumed ? 1 : 0;
+    if (!samples[i].agrees && tally.first_difference.empty())
+      tally.first_difference = Difference(samples[0], samples[i]);
   }
-}
-
-// Plain decoding first, each method once.
-Result<std::vector<Tally>> ParseMethods(const std::vector<std::string>& names) {
-  std::vector<Tally> tallies(1);
-  for (const std::string& name : names) {
-    const Result<AnyMethod> method = ParseAnyMethod(name);
-    if (!method) return method.error();
-    const auto same = [&](const Tally& tally) { return tally.method == *method; };
-    if (std::none_of(tallies.begin(), tallies.end(), same)) tallies.emplace_back().method = *method;
-  }
-  return tallies;
-}
-
-// Starts the servers of peers. Where there is no llama-server, says so and takes them out.
-Status StartPeers(const PeerOptions& options, const ModelOptions& model, const TargetModel& target,
-                  std::vector<Tally>& tallies) {
-  const Result<std::string> program = FindLlamaServer(options);
-  if (!program) return program.error();
-  std::string skipped;
-  for (Tally& tally : tallies) {
-    if (tally.method.peer == nullptr) continue;
-    if (program->empty()) {
-      skipped += fmt::format("{}{}", skipped.empty() ? "" : ", ", tally.method.name());
-      continue;
-    }
-    Result<std::unique_ptr<Peer>> peer = Peer::Start(*tally.method.peer, *program, model, target);
-    if (!peer) return peer.error();
-    tally.peer = std::move(*peer);
-  }
-  if (!skipped.empty()) fmt::print(stderr, "skipped: {}: {}\n", skipped, NoLlamaServer());
-  std::erase_if(tallies, [](const Tally& tally) {
-    return tally.method.peer != nullptr && tally.peer == nullptr;
-  });
-  return {};
 }
 
 int VerifyCommand::Run() const {
   Result<GenerateOptions> options = ToGenerateOptions(decode);
   if (!options) return Report(options.error());
-  Result<std::vector<Tally>> tallies = ParseMethods(methods);
-  if (!tallies) return Report(tallies.error());
+  Result<std::vector<Contender>> contenders = ParseContenders(methods);
+  if (!contenders) return Report(contenders.error());
   Result<Dataset> data = LoadDataset(
       dataset, data_folder.empty() ? AssetsFolder() / "bfcl" : std::filesystem::path(data_folder));
   if (!data) return Report(data.error());
@@ -258,51 +165,55 @@ int VerifyCommand::Run() const {
 
   Result<LoadedTarget> target = LoadTargetFor(model, options->preset == Preset::kAuto);
   if (!target) return Report(target.error());
-  Result<ResultsFile> results = OpenResults(*data);
+  Result<RunFile> results = OpenResults(*data);
   if (!results) return Report(results.error());
   fmt::print(stderr, "{}: {}\n", target->model->info().name,
              target->model->info().guarantee_reason);
-  if (const Status started = StartPeers(peers, model, *target->model, *tallies); !started)
+  if (const Status started = StartPeers(peers, model, *target->model, *contenders); !started)
     return Report(started.error());
+  std::vector<Tally> tallies;
+  for (Contender& contender : *contenders) tallies.emplace_back().contender = std::move(contender);
 
-  std::signal(SIGINT, Interrupt);
+  CatchInterrupt();
   Engine engine(*target->model, target->cost, target->head.get());
   ProgressBar bar(fmt::format("verify {}", data->name));
-  int requests = 0;
+  size_t requests = 0;
   std::vector<std::string> failed;  // requests that could not run at all
   for (const Request& request : data->requests) {
-    const Result<std::vector<PairResult>> pairs =
-        RunRequest(engine, request, *tallies, *options, *results);
+    const Result<std::vector<Sample>> samples =
+        RunRequest(engine, data->name, request, tallies, *options, *results);
     if (const Status written = results->status(); !written) {
       bar.Clear();
       return Report(written.error());
     }
-    if (!pairs) {
-      failed.push_back(fmt::format("{}: {}", request.id, pairs.error().message));
+    if (!samples) {
+      failed.push_back(fmt::format("{}: {}", request.id, samples.error().message));
       continue;
     }
-    if (pairs->size() < tallies->size()) break;
+    if (samples->size() < tallies.size()) break;
     ++requests;
-    AddRequest(*pairs, *tallies);
-    bar.Show(Share(requests, static_cast<int>(data->requests.size())),
+    AddRequest(*samples, tallies);
+    bar.Show(Share(requests, data->requests.size()),
              fmt::format("{} of {}, {} agree", requests, data->requests.size(),
-                         tallies->back().agreeing));
+                         tallies.back().figures.agreeing));
   }
   bar.Clear();
   for (const std::string& line : failed) fmt::print(stderr, "failed: {}\n", line);
-  if (interrupted != 0) {
+  if (Interrupted()) {
     fmt::print(stderr, "interrupted after {} requests{}\n", requests,
                results_file.empty() ? "" : "; the same command goes on from there");
   }
 
   double agreement = requests > 0 ? 1 : 0;
   Json by_method = Json::object();
-  if (!json) PrintTable(*tallies, requests);
-  for (const Tally& tally : *tallies) {
+  if (!json) PrintTable(tallies);
+  for (const Tally& tally : tallies) {
+    const std::string& name = tally.contender.name;
     if (!tally.first_difference.empty())
-      fmt::print(stderr, "{}: {}\n", tally.method.name(), tally.first_difference);
-    if (tally.method.exact()) agreement = std::min(agreement, Share(tally.agreeing, requests));
-    by_method[std::string(tally.method.name())] = TallyJson(tally, tallies->front(), requests);
+      fmt::print(stderr, "{}: {}\n", name, tally.first_difference);
+    if (tally.contender.method.exact() && requests > 0)
+      agreement = std::min(agreement, tally.figures.agreement());
+    by_method[name] = TallyJson(tally, tallies.front());
   }
   if (json) {
     const Json line = {{"dataset", data->name},
@@ -310,7 +221,7 @@ int VerifyCommand::Run() const {
                        {"agreement", agreement},  // of the methods that promise it
                        {"failed", failed.size()},
                        {"skipped", data->skipped.size()},
-                       {"interrupted", interrupted != 0},
+                       {"interrupted", Interrupted()},
                        {"preset", decode.preset},
                        {"max_tokens", decode.max_tokens},
                        {"model", target->model->info().name},
@@ -318,7 +229,7 @@ int VerifyCommand::Run() const {
                        {"methods", by_method}};
     fmt::print("{}\n", line.dump());
   }
-  return agreement < 1 || interrupted != 0 ? kExitCheckFailed : kExitOk;
+  return agreement < 1 || Interrupted() ? kExitCheckFailed : kExitOk;
 }
 
 }  // namespace

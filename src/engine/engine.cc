@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "catalog/prompt.h"
 #include "draft/source.h"
+#include "engine/oracle.h"
 #include "engine/parallel_fill.h"
 #include "pack/side_rows.h"
 
@@ -37,6 +38,7 @@ Status CheckOptions(const GenerateOptions& options) {
   if (options.max_tokens < 1) return BadInput("max_tokens must be 1 or more");
   if (options.max_nodes < 0) return BadInput("max_nodes must be 0 or more");
   if (options.max_side_rows < 0) return BadInput("max_side_rows must be 0 or more");
+  if (options.forecast_calls < 0) return BadInput("forecast_calls must be 0 or more");
   return {};
 }
 
@@ -245,6 +247,7 @@ Result<Generation> Engine::Generate(const Request& request, const GenerateOption
         "`schemafill train-head`");
   }
   const auto make = [&](const DraftSources& sources, const Tokenizer& tokenizer) {
+    if (options.method.method == Method::kOracle) return MakeOracle(options.known_answer);
     const bool with_side = options.preset == Preset::kPaper || SideRowsPay(cost_);
     return MakeStrategy(options.method, with_side, sources, tokenizer, options.memory);
   };
@@ -301,7 +304,10 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   if (const Status status = CheckLength(stats.prompt_tokens, model_.info()); !status)
     return status.error();
 
-  const Forecast forecast = MakeForecast(request.catalog, prompt.context, {});
+  const Stopwatch forecast_watch;
+  const Forecast forecast =
+      MakeForecast(request.catalog, prompt.context, {.budget = options.forecast_calls});
+  stats.forecast_ms = forecast_watch.ElapsedMs();
   const SourceText source(prompt.context);
   const auto strategy =
       make({.catalog = &request.catalog,
@@ -341,6 +347,7 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
          .logits = [&](int row) { return model_.Logits(arena_.first_row() + row); }});
     CloseDone(round.news.done, &branches);
     stats.nodes += nodes;
+    stats.nodes_by_forward.push_back(nodes);
     stats.side_rows += round.side_rows;
     stats.accepted += std::min(taken, static_cast<int>(round.verdict.path.size()));
     stats.draft_ms += round.draft_ms;

@@ -35,6 +35,8 @@ struct GenerateOptions {
   // What drafts may use of earlier requests, and this one goes into; null: each request stands
   // alone. Outlives the request.
   Memory* memory = nullptr;
+  int forecast_calls = 3;               // B of Algorithm 1
+  std::span<const Token> known_answer;  // what method `oracle` drafts; outlives the request
   // Performance that may change the output: the prompt's last rows go in one forward with the first
   // tree. Not bit-exact on backends whose kernels depend on the number of rows.
   bool hybrid_prefill = false;
@@ -49,7 +51,9 @@ struct GenerateStats {
   int nodes = 0;          // drafted rows over all forwards, MAIN's and those of SIDE branches
   int side_rows = 0;      // of them, those of SIDE branches
   int accepted = 0;       // of MAIN's
-  double prepare_ms = 0;  // prompt, tokens, forecast
+  std::vector<int> nodes_by_forward;
+  double prepare_ms = 0;   // prompt, tokens, forecast
+  double forecast_ms = 0;  // of it
   double prefill_ms = 0;
   double draft_ms = 0;
   double verify_ms = 0;  // target forwards and verdicts

@@ -30,6 +30,7 @@ constexpr auto kMethods = std::to_array<NamedMethod>({
     {"schemafill-hint", {Method::kSchemaFill, Stage::kD, Fault::kNone, SideContext::kHint}},
     {"schemafill-lying", {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}},
     {"parallel-fill", {Method::kParallelFill}},
+    {"oracle", {Method::kOracle}},
 });
 
 }  // namespace
@@ -59,6 +60,7 @@ Result<Preset> ParsePreset(std::string_view name) {
 std::unique_ptr<Strategy> MakeStrategy(const MethodSpec& spec, bool with_side,
                                        const DraftSources& sources, const Tokenizer& tokenizer,
                                        Memory* memory) {
+  Check(spec.method != Method::kOracle, "MakeOracle makes it");
   if (spec.method == Method::kAr || IsLossy(spec)) return std::make_unique<ArStrategy>();
   if (spec.method == Method::kEagle3) return MakeEagle3();
   if (spec.method == Method::kToolSpec) return MakeToolSpec(sources, tokenizer, memory);

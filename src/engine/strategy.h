@@ -26,6 +26,7 @@ enum class Method {
   kEagle3,        // a head's token tree along the emitted prefix: stage A
   kToolSpec,      // schema, retrieval and recycled tokens, within one call (Xia et al. 2026)
   kParallelFill,  // LOSSY: `ar`'s skeleton, filled slot by slot apart (engine/parallel_fill.h)
+  kOracle,        // the answer is known: the limit of any drafter (engine/oracle.h)
 };
 
 // How much of the method is in use: the cumulative ablation of the paper's Table 2. Its stage A is
@@ -57,7 +58,7 @@ struct MethodSpec {
 
 // `ar`, `eagle3`, `toolspec`, `schemafill`; `schemafill-b` and `schemafill-c` for the earlier
 // stages; `schemafill-hint` with SIDE branches behind the paper's prefix; `schemafill-lying` with
-// Fault::kLyingSides; `parallel-fill`.
+// Fault::kLyingSides; `parallel-fill`; `oracle`.
 std::string_view Name(const MethodSpec& spec);
 
 // Whether the method may give another answer than `ar`: it is no strategy over verified tokens, and

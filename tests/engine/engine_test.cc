@@ -315,6 +315,7 @@ TEST(EngineTest, Names) {
       {"schemafill-hint", {Method::kSchemaFill, Stage::kD, Fault::kNone, SideContext::kHint}},
       {"schemafill-lying", {Method::kSchemaFill, Stage::kD, Fault::kLyingSides}},
       {"parallel-fill", Method::kParallelFill},
+      {"oracle", Method::kOracle},
   };
   for (const auto& [name, spec] : kMethods) {
     ASSERT_TRUE(ParseMethod(name).ok()) << name;
@@ -325,7 +326,7 @@ TEST(EngineTest, Names) {
   EXPECT_EQ(
       ParseMethod("magic").error().message,
       "unknown method 'magic'; this build has: ar, eagle3, toolspec, schemafill, schemafill-b, "
-      "schemafill-c, schemafill-hint, schemafill-lying, parallel-fill");
+      "schemafill-c, schemafill-hint, schemafill-lying, parallel-fill, oracle");
   EXPECT_TRUE(ParsePreset("auto").ok() && ParsePreset("paper").ok());
   EXPECT_EQ(ParsePreset("slow").error().message, "unknown preset 'slow'; there are: auto, paper");
 }

@@ -32,6 +32,7 @@ namespace {
 // What a table of the paper runs, where the options don't say otherwise.
 struct TablePlan {
   int table = 0;
+  int figure = 0;
   std::vector<std::string> datasets;
   std::vector<std::string> methods;
   double temperature = 0;
@@ -58,6 +59,7 @@ const std::vector<TablePlan>& TablePlans() {
        .datasets = {"bfcl", "single650"},
        .methods = {"eagle3", "toolspec", "schemafill"},
        .temperature = 1},
+      {.figure = 2, .datasets = {"bfcl"}, .methods = {"parallel-fill"}},
   };
   return plans;
 }
@@ -71,12 +73,14 @@ struct BenchCommand {
   std::vector<std::string> methods;
   std::string results_file;
   int table = 0;
+  int figure = 0;
   int limit = 0;
   int launches = 1;
   bool temperature_given = false;
   bool json = false;
 
   int Run();
+  Result<TablePlan> FindPlan() const;
   Result<std::vector<Dataset>> LoadData(const TablePlan& plan) const;
   Result<Json> Header(const TablePlan& plan, const TargetModel& target) const;
 };
@@ -231,6 +235,18 @@ bool Bench::Run(const Turn& turn) {
   return true;
 }
 
+Result<TablePlan> BenchCommand::FindPlan() const {
+  if (table != 0 && figure != 0) return BadInput("give --table or --figure, not both");
+  // Figure 4 is drawn from what Table 3 runs.
+  const int wanted_table = figure == 4 ? 3 : table;
+  const int wanted_figure = figure == 4 ? 0 : figure;
+  for (const TablePlan& plan : TablePlans()) {
+    if (plan.table == wanted_table && plan.figure == wanted_figure) return plan;
+  }
+  if (figure != 0) return BadInput(fmt::format("--figure {}: there are 2 and 4", figure));
+  return BadInput(fmt::format("--table {}: there are 1 to 6", table));
+}
+
 Result<std::vector<Dataset>> BenchCommand::LoadData(const TablePlan& plan) const {
   std::vector<Dataset> all;
   for (const std::string& name : datasets.empty() ? plan.datasets : datasets) {
@@ -249,6 +265,7 @@ Result<Json> BenchCommand::Header(const TablePlan& plan, const TargetModel& targ
   Result<Json> settings = SettingsJson(model, decode);
   if (!settings) return settings.error();
   (*settings)["table"] = plan.table;
+  (*settings)["figure"] = plan.figure;
   const ModelInfo& info = target.info();
   std::error_code error;
   return Json{{"type", "bench"},
@@ -266,11 +283,8 @@ Result<Json> BenchCommand::Header(const TablePlan& plan, const TargetModel& targ
 }
 
 int BenchCommand::Run() {
-  const auto& plans = TablePlans();
-  const auto plan = std::find_if(plans.begin(), plans.end(),
-                                 [&](const TablePlan& p) { return p.table == table; });
-  if (plan == plans.end())
-    return Report(BadInput(fmt::format("--table {}: there are 1 to 6", table)));
+  const Result<TablePlan> plan = FindPlan();
+  if (!plan) return Report(plan.error());
   if (!temperature_given) decode.temperature = plan->temperature;
   const Result<GenerateOptions> options = ToGenerateOptions(decode);
   if (!options) return Report(options.error());
@@ -357,6 +371,7 @@ CommandRunner AddBench(CLI::App& program) {
   app->add_option(
       "--table", command->table,
       "Table of the paper, 1 to 6: sets data sets, methods and temperature unless given");
+  app->add_option("--figure", command->figure, "Figure of the paper, 2 or 4, in its place");
   app->add_option("--dataset", command->datasets,
                   "Data sets: bfcl, single650, a BFCL file's name, or a file of JSON lines "
                   "(default: the table's, else bfcl)")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "measure/deviation.h"
 #include "measure/paper.h"
 
 namespace schemafill {
@@ -170,6 +171,41 @@ Table PhaseTable(const RunRecord& run) {
   return out;
 }
 
+constexpr int kSlotCohort = 8;  // Figure 2
+constexpr int kCallCohort = 3;
+constexpr int kResamples = 1000;
+
+Table DeviationTable(const DeviationCurve& curve, std::string_view unit, int cohort,
+                     double paper_first, double paper_last) {
+  Table out{.title = fmt::format(
+                "Figure 2: answers that differ from ar once values are filled apart; {} with at "
+                "least {} {}",
+                curve.responses, cohort, unit),
+            .columns = {std::string(unit), "differ", "95 % interval", "paper"}};
+  for (size_t i = 0; i < curve.share.size(); ++i) {
+    const bool last = i + 1 == curve.share.size();
+    out.rows.push_back(
+        {fmt::format("first {}", i + 1), Percent(curve.share[i]),
+         fmt::format("{} to {}", Percent(curve.interval[i].low), Percent(curve.interval[i].high)),
+         i == 0 ? Percent(paper_first) : (last ? Percent(paper_last) : std::string(kNone))});
+  }
+  return out;
+}
+
+std::vector<Table> DeviationTables(const RunRecord& run) {
+  const std::vector<SlotDeviations> responses = DeviationsOf(run);
+  std::vector<Table> tables = {
+      DeviationTable(BySlots(responses, kSlotCohort), "values", kSlotCohort, 0.030, 0.495),
+      DeviationTable(ByCalls(responses, kCallCohort), "calls", kCallCohort, 0.067, 0.433)};
+  if (const auto odds = OddsPerParameter(responses, kResamples, 0)) {
+    tables.back().notes = {fmt::format(
+        "each further value: odds of a difference x {:.2f} ({:.2f} to {:.2f}) at the same source "
+        "and calls; paper: x 1.25 (1.14 to 1.38)",
+        odds->ratio, odds->interval.low, odds->interval.high)};
+  }
+  return tables;
+}
+
 double Rounded(double value) { return std::round(1000 * value) / 1000; }
 
 Json MethodJson(const MethodFigures& m) {
@@ -207,7 +243,12 @@ int PaperTableOf(const RunRecord& run) {
 
 std::string_view ReferenceOf(int table) { return table == 2 ? "eagle3" : "ar"; }
 
+int PaperFigureOf(const RunRecord& run) {
+  return run.header.value("settings", Json::object()).value("figure", 0);
+}
+
 std::vector<Table> TablesOf(const RunRecord& run) {
+  if (PaperFigureOf(run) == 2) return DeviationTables(run);
   switch (PaperTableOf(run)) {
     case 3:
       return {CallCountTable(run), RoundsTable(run)};

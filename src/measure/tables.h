@@ -16,6 +16,9 @@ namespace schemafill {
 // figures. By the header's settings.
 int PaperTableOf(const RunRecord& run);
 
+// The same of its figures; figure 4 is part of table 3.
+int PaperFigureOf(const RunRecord& run);
+
 // The method that speed-ups of the table are ratios to.
 std::string_view ReferenceOf(int table);
 

@@ -80,6 +80,8 @@ class Bench(unittest.TestCase):
     def test_mistakes(self):
         for options, words in (
                 (("--table", 9), ("--table 9", "1 to 6")),
+                (("--figure", 3), ("--figure 3", "2 and 4")),
+                (("--figure", 2, "--table", 2), ("--table", "--figure")),
                 (("--methods", "magic"), ("magic", "schemafill")),
                 (("--methods", "schemafill@fast"), ("fast", "paper")),
                 (("--methods", "llamacpp@paper"), ("llamacpp@paper", "preset")),

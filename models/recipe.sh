@@ -41,15 +41,11 @@ run() {
     --steps 260 --rate 1e-3 --warmup 10 --score-every 65 --seed 2
   # Tools and arguments of other names in most examples, so that names are copied, not known by heart.
   examples renamed --seed 3 --renamed 0.6
-  train_adapter $work/third.gguf $work/renamed/train.jsonl --from $work/second.gguf \
+  train_adapter $adapter $work/renamed/train.jsonl --from $work/second.gguf \
     --steps 400 --rate 1.5e-3 --warmup 15 --score-every 100 --seed 3
-  # Several tools whose names share words.
-  examples alike --seed 4 --renamed 0.6 --alike 0.6
-  train_adapter $adapter $work/alike/train.jsonl --from $work/third.gguf \
-    --steps 240 --rate 1e-3 --warmup 10 --score-every 80 --seed 4
   [ -e $target ] || $python tools/merge_adapter.py "$base" $adapter $target
   # Requests of some examples, which the target answers itself.
-  awk 'NR % 10 == 0' $work/data/train.jsonl >$work/requests.jsonl
+  awk 'NR % 14 == 0' $work/data/train.jsonl >$work/requests.jsonl
   awk 'NR % 9 == 0' $work/data/dev.jsonl >$work/held_out.jsonl
   [ -e $head ] ||
     build/schemafill train-head --target $target --requests $work/requests.jsonl --held-out $work/held_out.jsonl \
@@ -81,8 +77,7 @@ case ${1:-} in
     mkdir -p models/curves
     install_one $work/first.gguf "" adapter-1 "Adapter, first run"
     install_one $work/second.gguf "" adapter-2 "Adapter, second run"
-    install_one $work/third.gguf "" adapter-3 "Adapter, third run"
-    install_one $adapter models/ adapter-4 "Adapter, fourth run"
+    install_one $adapter models/ adapter-3 "Adapter, third run"
     install_one $head models/ head "Head"
     ;;
   *) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 2 ;;

@@ -129,7 +129,7 @@ def score_file(path, data, method):
     header, *results = read_lines(path) or [{}]
     if header.get("type") != "verify":
         raise ScoreError(f"{path}: line 1 is not the header of a results file of `schemafill verify`")
-    name = header["dataset"]
+    name = header["settings"]["dataset"]
     questions = {r["id"]: r["function"] for r in read_lines(data / f"BFCL_v4_{name}.json")}
     answers = {r["id"]: r["ground_truth"] for r in read_lines(data / "possible_answer" / f"BFCL_v4_{name}.json")}
     if not all(isinstance(call, dict) for calls in answers.values() for call in calls):

@@ -226,10 +226,8 @@ bool Bench::Run(const Turn& turn) {
       sample = RunOne(turn, contender, Sample(sample));
     }
     if (first && at == 0) plain_[key] = sample;
-    if (!sample.resumed) {
-      sample.agrees = sample.error.empty() && SameAnswer(plain_[key], sample);
-      file_.Append(sample);
-    }
+    sample.agrees = sample.error.empty() && SameAnswer(plain_[key], sample);
+    if (!sample.resumed) file_.Append(sample);
   }
   samples_.insert(samples_.end(), samples.begin(), samples.end());
   return true;

@@ -106,7 +106,10 @@ Result<RunFile> VerifyCommand::OpenResults(const Dataset& data) const {
   Result<Json> settings = SettingsJson(model, decode);
   if (!settings) return settings.error();
   (*settings)["dataset"] = data.name;
-  return RunFile::Open(results_file, {{"type", "verify"}, {"settings", std::move(*settings)}});
+  return RunFile::Open(results_file,
+                       {{"type", "verify"},
+                        {"settings", std::move(*settings)},
+                        {"model", std::filesystem::path(ModelPath(model)).filename().string()}});
 }
 
 // The samples of one request, plain decoding first; methods share its prompt's cells. Fewer than
@@ -124,6 +127,7 @@ Result<std::vector<Sample>> RunRequest(Engine& engine, const std::string& datase
     if (const Sample* finished = results.Find(identity)) {
       Remember(finished->text, &contender.memory);
       samples.push_back(*finished);
+      samples.back().agrees = SameAnswer(samples.front(), samples.back());
       continue;
     }
     if (Interrupted()) break;

@@ -44,7 +44,8 @@ class Results(unittest.TestCase):
     def test_lines_hold_the_totals(self):
         total = self.verify()
         header, *pairs = self.lines()
-        self.assertEqual((header["type"], header["preset"], header["max_tokens"]), ("verify", "paper", 24))
+        settings = header["settings"]
+        self.assertEqual((header["type"], settings["preset"], settings["max_tokens"]), ("verify", "paper", 24))
         self.assertEqual([pair["method"] for pair in pairs], ["ar", "schemafill"] * len(CITIES))
         for method, figures in total["methods"].items():
             own = [pair for pair in pairs if pair["method"] == method]
@@ -61,7 +62,7 @@ class Results(unittest.TestCase):
         whole = self.verify(results=False)["methods"]
         self.verify("--limit", 1)
         # As after a power cut: a line that is not whole.
-        self.results.write_text(self.results.read_text() + '{"type": "result", "requ')
+        self.results.write_text(self.results.read_text() + '{"type": "sample", "requ')
         rest = self.verify()["methods"]
         for method in whole:
             self.assertEqual({name: rest[method][name] for name in COUNTS}, {name: whole[method][name] for name in COUNTS})
@@ -126,7 +127,7 @@ class Results(unittest.TestCase):
         good = self.results.read_text()
         for name, text, words in (("no header", "x\n", ("line 1", "header")), ("no results file", "{}\n", ("line 1", "header")),
                                   ("one line without end", "x", ("line 1", "header")),
-                                  ("not JSON", good + "oops\n", ("line 3",)), ("a field missing", good + "{}\n", ("line 3", "request"))):
+                                  ("not JSON", good + "oops\n", ("line 3",)), ("a field missing", good + "{}\n", ("line 3", "dataset"))):
             with self.subTest(name):
                 self.results.write_text(text)
                 check(words)

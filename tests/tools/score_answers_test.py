@@ -73,8 +73,8 @@ class ScoreTest(unittest.TestCase):
             (data / "possible_answer" / "BFCL_v4_parallel.json").write_text(
                 json.dumps({"id": "p_0", "ground_truth": [{"g": {}}]}))
             results = data / "r.jsonl"
-            pair = {"type": "result", "request": "p_0", "method": "ar", "text": answer(("g", {}))}
-            header = {"type": "verify", "dataset": "parallel", "model": "m.gguf"}
+            pair = {"type": "sample", "request": "p_0", "method": "ar", "text": answer(("g", {}))}
+            header = {"type": "verify", "settings": {"dataset": "parallel"}, "model": "m.gguf"}
             results.write_text(f"{json.dumps(header)}\n{json.dumps(pair)}\n")
             out = io.StringIO()
             with contextlib.redirect_stdout(out):

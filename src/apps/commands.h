@@ -11,6 +11,7 @@ namespace schemafill {
 using CommandRunner = std::function<int()>;
 
 CommandRunner AddBench(CLI::App& program);
+CommandRunner AddCompare(CLI::App& program);
 CommandRunner AddGenerate(CLI::App& program);
 CommandRunner AddTrace(CLI::App& program);
 // A command of schemafill-train, which must lie beside the program.

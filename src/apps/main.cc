@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   std::map<std::string, schemafill::CommandRunner> runners = {
       {"generate", schemafill::AddGenerate(program)},
       {"bench", schemafill::AddBench(program)},
+      {"compare", schemafill::AddCompare(program)},
       {"trace", schemafill::AddTrace(program)},
       {"train-adapter",
        schemafill::AddTrainer(program, "train-adapter",

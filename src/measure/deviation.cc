@@ -139,11 +139,7 @@ std::optional<OddsRatio> OddsPerParameter(const std::vector<SlotDeviations>& res
     if (const std::optional<double> fitted = FitRatio(drawn)) ratios.push_back(*fitted);
   }
   if (ratios.empty()) return std::nullopt;
-  std::sort(ratios.begin(), ratios.end());
-  const auto quantile = [&](double share) {
-    return ratios[static_cast<size_t>(share * static_cast<double>(ratios.size() - 1))];
-  };
-  return OddsRatio{.ratio = *ratio, .interval = {quantile(0.025), quantile(0.975)}};
+  return OddsRatio{.ratio = *ratio, .interval = MiddleOf(std::move(ratios))};
 }
 
 }  // namespace schemafill

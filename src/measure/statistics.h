@@ -1,7 +1,9 @@
 // What is said of repeated measurements and of shares. Tested by tests/measure/statistics_test.cc.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace schemafill {
 
@@ -22,7 +24,21 @@ struct Interval {
   double high = 0;
 };
 
+// The middle 95 % of the values, for intervals by bootstrap; zero without values.
+Interval MiddleOf(std::vector<double> values);
+
 // 95 % interval of a share (Wilson 1927), for Figure 2. Without trials: 0 to 1.
 Interval WilsonInterval(int successes, int trials);
+
+// A ratio of sums over requests, with a 95 % interval from bootstrap samples of the requests.
+struct RatioTerm {
+  double numerator = 0;
+  double denominator = 0;
+};
+struct RatioInterval {
+  double ratio = 0;  // 0: nothing to divide by
+  Interval interval;
+};
+RatioInterval RatioOfSums(std::span<const RatioTerm> terms, int resamples, uint64_t seed);
 
 }  // namespace schemafill

@@ -77,6 +77,27 @@ class Bench(unittest.TestCase):
         self.assertIn("* lossy", result.stdout)
         self.assertLessEqual(max(map(len, result.stdout.splitlines()[:-2])), 80)
 
+    def compare(self, *options, code=0):
+        words = ["compare", "--dataset", self.data, "--limit", 2, "--block", 1, "--json", *options]
+        result = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def test_compare(self):
+        folder = self.folder / "sides"
+        fixed = "--preset paper --max-tokens 24"
+        options = ("--folder", folder, "--options", fixed, "--other-options", f"{fixed} --threads 1")
+        line = json.loads(self.compare(*options).stdout)
+        self.assertEqual((line["requests"], line["same_answers"]), (2, 2))
+        self.assertEqual(line["this"]["al"], line["other"]["al"])
+        speedup = line["decode_speedup"]
+        self.assertLessEqual(speedup["low"], speedup["ratio"])
+        self.assertGreaterEqual(speedup["high"], speedup["ratio"])
+        self.assertEqual(json.loads(self.compare(*options).stdout), line)  # read, not run again
+        for options, word in (((), "the same"), (("no-such-build",), "no-such-build"),
+                              (("--options", "--preset fast"), "preset")):
+            self.assertIn(word, self.compare(*options, code=2).stderr)
+
     def test_mistakes(self):
         for options, words in (
                 (("--table", 9), ("--table 9", "1 to 6")),

@@ -31,5 +31,18 @@ TEST(WilsonTest, KnownIntervals) {
   EXPECT_DOUBLE_EQ(WilsonInterval(0, 0).high, 1);
 }
 
+TEST(RatioOfSumsTest, IntervalHoldsTheRatio) {
+  std::vector<RatioTerm> terms;
+  for (int i = 0; i < 40; ++i) terms.push_back({20.0 + i % 5, 10});
+  const RatioInterval ratio = RatioOfSums(terms, 500, 1);
+  EXPECT_DOUBLE_EQ(ratio.ratio, 2.2);
+  EXPECT_GT(ratio.interval.low, 2.1);
+  EXPECT_LT(ratio.interval.low, 2.2);
+  EXPECT_GT(ratio.interval.high, 2.2);
+  EXPECT_LT(ratio.interval.high, 2.3);
+  EXPECT_EQ(RatioOfSums({}, 10, 1).ratio, 0);
+  EXPECT_EQ(RatioOfSums(std::vector<RatioTerm>{{1, 0}}, 10, 1).ratio, 0);
+}
+
 }  // namespace
 }  // namespace schemafill

@@ -95,7 +95,7 @@ class Bench(unittest.TestCase):
         self.assertGreaterEqual(speedup["high"], speedup["ratio"])
         self.assertEqual(json.loads(self.compare(*options).stdout), line)  # read, not run again
         for options, word in (((), "the same"), (("no-such-build",), "no-such-build"),
-                              (("--options", "--preset fast"), "preset")):
+                              (("--options", "--model nowhere.gguf"), "nowhere.gguf")):
             self.assertIn(word, self.compare(*options, code=2).stderr)
 
     def test_mistakes(self):

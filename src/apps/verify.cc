@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "apps/commands.h"
-#include "apps/files.h"
+#include "apps/data_options.h"
 #include "apps/options.h"
 #include "apps/peers.h"
 #include "apps/progress.h"
@@ -32,18 +32,16 @@ extern "C" void Interrupt(int) {
 }
 
 struct VerifyCommand {
+  DataOptions data;
   ModelOptions model;
   DecodeOptions decode;
   PeerOptions peers;
-  std::string dataset = "bfcl";
-  std::string data_folder;
   std::vector<std::string> methods = {"schemafill"};
   std::string results_file;
-  int limit = 0;
   bool json = false;
 
   int Run() const;
-  Result<ResultsFile> OpenResults(const Dataset& data) const;
+  Result<ResultsFile> OpenResults(const Dataset& set) const;
 };
 
 // Sums over requests, as the paper pools them (5.1).
@@ -134,7 +132,7 @@ void PrintTable(const std::vector<Tally>& tallies, int requests) {
 }
 
 // What the figures of a results file depend on.
-Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
+Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& set) const {
   if (results_file.empty()) return ResultsFile();
   const std::string path = ModelPath(model);
   const Result<std::string> model_hash = HashFile(path);
@@ -143,7 +141,7 @@ Result<ResultsFile> VerifyCommand::OpenResults(const Dataset& data) const {
   if (!HeadPath(model).empty()) head_hash = HashFile(HeadPath(model));
   if (!head_hash) return head_hash.error();
   Json run = {{"type", "verify"},
-              {"dataset", data.name},
+              {"dataset", set.name},
               {"model", std::filesystem::path(path).filename().string()},
               {"model_hash", *model_hash},
               {"head_hash", *head_hash},
@@ -249,16 +247,12 @@ int VerifyCommand::Run() const {
   if (!options) return Report(options.error());
   Result<std::vector<Tally>> tallies = ParseMethods(methods);
   if (!tallies) return Report(tallies.error());
-  Result<Dataset> data = LoadDataset(
-      dataset, data_folder.empty() ? AssetsFolder() / "bfcl" : std::filesystem::path(data_folder));
-  if (!data) return Report(data.error());
-  for (const std::string& line : data->skipped) fmt::print(stderr, "skipped: {}\n", line);
-  if (limit > 0 && data->requests.size() > static_cast<size_t>(limit))
-    data->requests.resize(static_cast<size_t>(limit));
+  const Result<Dataset> set = LoadData(data);
+  if (!set) return Report(set.error());
 
   Result<LoadedTarget> target = LoadTargetFor(model, options->preset == Preset::kAuto);
   if (!target) return Report(target.error());
-  Result<ResultsFile> results = OpenResults(*data);
+  Result<ResultsFile> results = OpenResults(*set);
   if (!results) return Report(results.error());
   fmt::print(stderr, "{}: {}\n", target->model->info().name,
              target->model->info().guarantee_reason);
@@ -267,10 +261,10 @@ int VerifyCommand::Run() const {
 
   std::signal(SIGINT, Interrupt);
   Engine engine(*target->model, target->cost, target->head.get());
-  ProgressBar bar(fmt::format("verify {}", data->name));
+  ProgressBar bar(fmt::format("verify {}", set->name));
   int requests = 0;
   std::vector<std::string> failed;  // requests that could not run at all
-  for (const Request& request : data->requests) {
+  for (const Request& request : set->requests) {
     const Result<std::vector<PairResult>> pairs =
         RunRequest(engine, request, *tallies, *options, *results);
     if (const Status written = results->status(); !written) {
@@ -284,8 +278,8 @@ int VerifyCommand::Run() const {
     if (pairs->size() < tallies->size()) break;
     ++requests;
     AddRequest(*pairs, *tallies);
-    bar.Show(Share(requests, static_cast<int>(data->requests.size())),
-             fmt::format("{} of {}, {} agree", requests, data->requests.size(),
+    bar.Show(Share(requests, static_cast<int>(set->requests.size())),
+             fmt::format("{} of {}, {} agree", requests, set->requests.size(),
                          tallies->back().agreeing));
   }
   bar.Clear();
@@ -305,11 +299,11 @@ int VerifyCommand::Run() const {
     by_method[std::string(tally.method.name())] = TallyJson(tally, tallies->front(), requests);
   }
   if (json) {
-    const Json line = {{"dataset", data->name},
+    const Json line = {{"dataset", set->name},
                        {"requests", requests},
                        {"agreement", agreement},  // of the methods that promise it
                        {"failed", failed.size()},
-                       {"skipped", data->skipped.size()},
+                       {"skipped", set->skipped.size()},
                        {"interrupted", interrupted != 0},
                        {"preset", decode.preset},
                        {"max_tokens", decode.max_tokens},
@@ -327,13 +321,7 @@ CommandRunner AddVerify(CLI::App& program) {
   auto command = std::make_shared<VerifyCommand>();
   CLI::App* app = program.add_subcommand(
       "verify", "Prove on a data set that a method gives plain decoding's bytes");
-  app->add_option("--dataset", command->dataset,
-                  "bfcl, single650, a BFCL file's name, or a file of JSON lines")
-      ->capture_default_str();
-  app->add_option("--data", command->data_folder,
-                  "Folder with the BFCL files (default: what `make setup` made)");
-  app->add_option("--limit", command->limit, "First N requests only; 0: all")
-      ->check(CLI::NonNegativeNumber);
+  AddDataOptions(*app, &command->data);
   app->add_option("--methods", command->methods,
                   "Methods to compare with ar; llamacpp, llamacpp-ngram and llamacpp-eagle3 are "
                   "llama.cpp's own server")

@@ -40,6 +40,9 @@ struct ToolChoice {
 
 struct Request {
   std::string id;  // of a data set's record; empty otherwise
+  // Of a data set's record whose reference answer is known: how many calls that has. For statistics
+  // and for choosing requests; no prompt and no decoder sees it.
+  std::optional<int> reference_calls;
   std::vector<Message> messages;
   Catalog catalog;
   ToolChoice tool_choice;

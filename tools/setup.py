@@ -44,9 +44,11 @@ PEER_OPTIONS = (
     " -DLLAMA_BUILD_UI=OFF -DLLAVA_BUILD=OFF -DCMAKE_INSTALL_RPATH=$ORIGIN:$ORIGIN/../lib"
 )
 
+# BFCL's single-turn sets whose records list their functions.
 BFCL_SETS = (
     "exec_parallel parallel parallel_multiple live_parallel live_parallel_multiple"
     " simple_python multiple live_simple live_multiple simple_java simple_javascript"
+    " exec_simple exec_multiple exec_parallel_multiple rest sql irrelevance live_irrelevance live_relevance"
 ).split()
 
 
@@ -404,7 +406,8 @@ def bfcl_data(step):
             raise SetupError(f"bfcl-eval in .venv/ has no {file}", "remove .venv/ and try again")
         answers = (data if source.parent == data else data / "unused_datasets") / "possible_answer" / file
         shutil.copyfile(source, target / file)
-        shutil.copyfile(answers, target / "possible_answer" / file)
+        if answers.is_file():  # requests that should call no tool, or any, have none
+            shutil.copyfile(answers, target / "possible_answer" / file)
     write_stamp(stamp, key)
     step.ready(f"{len(BFCL_SETS)} sets copied to assets/bfcl/")
 

@@ -10,11 +10,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <vector>
 
 #include "apps/commands.h"
 #include "apps/contenders.h"
-#include "apps/files.h"
+#include "apps/data_options.h"
 #include "apps/interrupt.h"
 #include "apps/options.h"
 #include "apps/progress.h"
@@ -68,20 +69,18 @@ struct BenchCommand {
   ModelOptions model;
   DecodeOptions decode;
   PeerOptions peers;
-  std::vector<std::string> datasets;
-  std::string data_folder;
+  DataOptions data;
   std::vector<std::string> methods;
   std::string results_file;
   int table = 0;
   int figure = 0;
-  int limit = 0;
   int launches = 1;
   bool temperature_given = false;
   bool json = false;
 
   int Run();
   Result<TablePlan> FindPlan() const;
-  Result<std::vector<Dataset>> LoadData(const TablePlan& plan) const;
+  Result<std::vector<Dataset>> LoadSets(const TablePlan& plan) const;
   Result<Json> Header(const TablePlan& plan, const TargetModel& target) const;
 };
 
@@ -245,18 +244,22 @@ Result<TablePlan> BenchCommand::FindPlan() const {
   return BadInput(fmt::format("--table {}: there are 1 to 6", table));
 }
 
-Result<std::vector<Dataset>> BenchCommand::LoadData(const TablePlan& plan) const {
-  std::vector<Dataset> all;
-  for (const std::string& name : datasets.empty() ? plan.datasets : datasets) {
-    Result<Dataset> data = LoadDataset(
-        name, data_folder.empty() ? AssetsFolder() / "bfcl" : std::filesystem::path(data_folder));
-    if (!data) return data.error();
-    for (const std::string& line : data->skipped) fmt::print(stderr, "skipped: {}\n", line);
-    if (limit > 0 && data->requests.size() > static_cast<size_t>(limit))
-      data->requests.resize(static_cast<size_t>(limit));
-    all.push_back(std::move(*data));
+Result<std::vector<Dataset>> BenchCommand::LoadSets(const TablePlan& plan) const {
+  std::vector<std::string> names = plan.datasets;
+  if (!data.dataset.empty()) {
+    names.clear();
+    std::istringstream given(data.dataset);
+    for (std::string name; std::getline(given, name, ',');) names.push_back(name);
   }
-  return all;
+  std::vector<Dataset> sets;
+  for (const std::string& name : names) {
+    DataOptions options = data;
+    options.dataset = name;
+    Result<Dataset> set = LoadData(options);
+    if (!set) return set.error();
+    sets.push_back(std::move(*set));
+  }
+  return sets;
 }
 
 Result<Json> BenchCommand::Header(const TablePlan& plan, const TargetModel& target) const {
@@ -275,7 +278,7 @@ Result<Json> BenchCommand::Header(const TablePlan& plan, const TargetModel& targ
               {"device", info.device},
               {"threads", info.threads},
               {"guarantee", info.guarantee_reason},
-              {"limit", limit},
+              {"limit", data.limit},
               {"launches", launches},
               {"machine", MachineJson()}};
 }
@@ -289,8 +292,8 @@ int BenchCommand::Run() {
   Result<std::vector<Contender>> contenders =
       ParseContenders(methods.empty() ? plan->methods : methods);
   if (!contenders) return Report(contenders.error());
-  const Result<std::vector<Dataset>> data = LoadData(*plan);
-  if (!data) return Report(data.error());
+  const Result<std::vector<Dataset>> sets = LoadSets(*plan);
+  if (!sets) return Report(sets.error());
 
   const bool measure_cost =
       options->preset == Preset::kAuto ||
@@ -309,17 +312,17 @@ int BenchCommand::Run() {
   CatchInterrupt();
   Engine engine(*target->model, target->cost, target->head.get());
   Bench bench(engine, *contenders, *options, plan->forecast_reference_calls, *file);
-  if (!data->front().requests.empty()) {
+  if (!sets->front().requests.empty()) {
     ProgressBar warm_up("warming up");
     warm_up.Show(0);
-    if (const Status warm = bench.WarmUp(data->front().requests.front()); !warm)
+    if (const Status warm = bench.WarmUp(sets->front().requests.front()); !warm)
       return Report(warm.error());
   }
   size_t turns = 0, done = 0;
-  for (const Dataset& dataset : *data)
+  for (const Dataset& dataset : *sets)
     turns += dataset.requests.size() * static_cast<size_t>(launches);
   ProgressBar bar("bench");
-  for (const Dataset& dataset : *data) {
+  for (const Dataset& dataset : *sets) {
     for (int launch = 0; launch < launches && !Interrupted(); ++launch) {
       bench.BeginLaunch();
       int number = 0;
@@ -370,14 +373,8 @@ CommandRunner AddBench(CLI::App& program) {
       "--table", command->table,
       "Table of the paper, 1 to 6: sets data sets, methods and temperature unless given");
   app->add_option("--figure", command->figure, "Figure of the paper, 2 or 4, in its place");
-  app->add_option("--dataset", command->datasets,
-                  "Data sets: bfcl, single650, a BFCL file's name, or a file of JSON lines "
-                  "(default: the table's, else bfcl)")
-      ->delimiter(',');
-  app->add_option("--data", command->data_folder,
-                  "Folder with the BFCL files (default: what `make setup` made)");
-  app->add_option("--limit", command->limit, "First N requests of each data set only; 0: all")
-      ->check(CLI::NonNegativeNumber);
+  command->data.dataset.clear();  // the table's, or bfcl
+  AddDataOptions(*app, &command->data);
   app->add_option("--methods", command->methods,
                   "Methods beside ar (default: the table's, else schemafill and oracle); "
                   "METHOD@auto or METHOD@paper has a preset of its own")

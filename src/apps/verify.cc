@@ -11,7 +11,7 @@
 
 #include "apps/commands.h"
 #include "apps/contenders.h"
-#include "apps/files.h"
+#include "apps/data_options.h"
 #include "apps/interrupt.h"
 #include "apps/options.h"
 #include "apps/progress.h"
@@ -24,18 +24,16 @@ namespace schemafill {
 namespace {
 
 struct VerifyCommand {
+  DataOptions data;
   ModelOptions model;
   DecodeOptions decode;
   PeerOptions peers;
-  std::string dataset = "bfcl";
-  std::string data_folder;
   std::vector<std::string> methods = {"schemafill"};
   std::string results_file;
-  int limit = 0;
   bool json = false;
 
   int Run() const;
-  Result<RunFile> OpenResults(const Dataset& data) const;
+  Result<RunFile> OpenResults(const Dataset& set) const;
 };
 
 struct Tally {
@@ -101,11 +99,11 @@ void PrintTable(const std::vector<Tally>& tallies) {
     fmt::print("* lossy: nothing verifies its values; ar's calls and keys are supplied, untimed\n");
 }
 
-Result<RunFile> VerifyCommand::OpenResults(const Dataset& data) const {
+Result<RunFile> VerifyCommand::OpenResults(const Dataset& set) const {
   if (results_file.empty()) return RunFile();
   Result<Json> settings = SettingsJson(model, decode);
   if (!settings) return settings.error();
-  (*settings)["dataset"] = data.name;
+  (*settings)["dataset"] = set.name;
   return RunFile::Open(results_file,
                        {{"type", "verify"},
                         {"settings", std::move(*settings)},
@@ -160,16 +158,12 @@ int VerifyCommand::Run() const {
   if (!options) return Report(options.error());
   Result<std::vector<Contender>> contenders = ParseContenders(methods);
   if (!contenders) return Report(contenders.error());
-  Result<Dataset> data = LoadDataset(
-      dataset, data_folder.empty() ? AssetsFolder() / "bfcl" : std::filesystem::path(data_folder));
-  if (!data) return Report(data.error());
-  for (const std::string& line : data->skipped) fmt::print(stderr, "skipped: {}\n", line);
-  if (limit > 0 && data->requests.size() > static_cast<size_t>(limit))
-    data->requests.resize(static_cast<size_t>(limit));
+  const Result<Dataset> set = LoadData(data);
+  if (!set) return Report(set.error());
 
   Result<LoadedTarget> target = LoadTargetFor(model, options->preset == Preset::kAuto);
   if (!target) return Report(target.error());
-  Result<RunFile> results = OpenResults(*data);
+  Result<RunFile> results = OpenResults(*set);
   if (!results) return Report(results.error());
   fmt::print(stderr, "{}: {}\n", target->model->info().name,
              target->model->info().guarantee_reason);
@@ -180,12 +174,12 @@ int VerifyCommand::Run() const {
 
   CatchInterrupt();
   Engine engine(*target->model, target->cost, target->head.get());
-  ProgressBar bar(fmt::format("verify {}", data->name));
+  ProgressBar bar(fmt::format("verify {}", set->name));
   size_t requests = 0;
   std::vector<std::string> failed;  // requests that could not run at all
-  for (const Request& request : data->requests) {
+  for (const Request& request : set->requests) {
     const Result<std::vector<Sample>> samples =
-        RunRequest(engine, data->name, request, tallies, *options, *results);
+        RunRequest(engine, set->name, request, tallies, *options, *results);
     if (const Status written = results->status(); !written) {
       bar.Clear();
       return Report(written.error());
@@ -197,8 +191,8 @@ int VerifyCommand::Run() const {
     if (samples->size() < tallies.size()) break;
     ++requests;
     AddRequest(*samples, tallies);
-    bar.Show(Share(requests, data->requests.size()),
-             fmt::format("{} of {}, {} agree", requests, data->requests.size(),
+    bar.Show(Share(requests, set->requests.size()),
+             fmt::format("{} of {}, {} agree", requests, set->requests.size(),
                          tallies.back().figures.agreeing));
   }
   bar.Clear();
@@ -220,11 +214,11 @@ int VerifyCommand::Run() const {
     by_method[name] = TallyJson(tally, tallies.front());
   }
   if (json) {
-    const Json line = {{"dataset", data->name},
+    const Json line = {{"dataset", set->name},
                        {"requests", requests},
                        {"agreement", agreement},  // of the methods that promise it
                        {"failed", failed.size()},
-                       {"skipped", data->skipped.size()},
+                       {"skipped", set->skipped.size()},
                        {"interrupted", Interrupted()},
                        {"preset", decode.preset},
                        {"max_tokens", decode.max_tokens},
@@ -242,13 +236,7 @@ CommandRunner AddVerify(CLI::App& program) {
   auto command = std::make_shared<VerifyCommand>();
   CLI::App* app = program.add_subcommand(
       "verify", "Prove on a data set that a method gives plain decoding's bytes");
-  app->add_option("--dataset", command->dataset,
-                  "bfcl, single650, a BFCL file's name, or a file of JSON lines")
-      ->capture_default_str();
-  app->add_option("--data", command->data_folder,
-                  "Folder with the BFCL files (default: what `make setup` made)");
-  app->add_option("--limit", command->limit, "First N requests only; 0: all")
-      ->check(CLI::NonNegativeNumber);
+  AddDataOptions(*app, &command->data);
   app->add_option("--methods", command->methods,
                   "Methods to compare with ar; llamacpp, llamacpp-ngram and llamacpp-eagle3 are "
                   "llama.cpp's own server")

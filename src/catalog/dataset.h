@@ -18,19 +18,46 @@ struct Dataset {
   std::vector<Request> requests;
   // One line each: file, line and reason of a record that could not be read.
   std::vector<std::string> skipped;
+  int without_calls = 0;  // records that are well formed and hold no decision to call
+};
+
+// What a record is: BFCL's (bfcl.h), an OpenAI body with an `id` or without, Glaive's (glaive.h) or
+// API-Bank's (api_bank.h). kAny: its fields tell, each record by itself.
+enum class DataFormat { kAny, kBfcl, kOpenAi, kGlaive, kApiBank };
+
+// "auto", "bfcl", "openai", "glaive", "api-bank".
+Result<DataFormat> ParseDataFormat(std::string_view name);
+
+struct DatasetOptions {
+  DataFormat format = DataFormat::kAny;  // of a file that is given by its path
+  int per_count = 100;                   // of "call-counts"
+  uint64_t seed = 0;                     // the same
 };
 
 // `name` is
-//   "bfcl"       450 requests: exec_parallel, parallel, parallel_multiple, in file order;
-//   "single650"  the 650 single-call requests with the smallest RecordHash of their ids among
-//                simple_python, multiple, live_simple and live_multiple, smallest first: requests
-//                of one user turn, with tools. Nothing may be trained on them;
-//   a BFCL file  without "BFCL_v4_" and ".json": "live_parallel";
-//   a path       of a file: JSON lines, each a BFCL record or an OpenAI body, or one such object.
-// `folder` holds the BFCL files. Requests come in a fixed order. A record that can't be read is
-// noted in `skipped`; a file without a readable one is an error. Of a record with several turns the
-// first is taken.
-Result<Dataset> LoadDataset(std::string_view name, const std::filesystem::path& folder);
+//   "bfcl"        450 requests: exec_parallel, parallel, parallel_multiple, in file order;
+//   "single650"   the 650 single-call requests with the smallest RecordHash of their ids among
+//                 simple_python, multiple, live_simple and live_multiple, smallest first: requests
+//                 of one user turn, with tools. Nothing may be trained on them;
+//   "call-counts" `per_count` requests with 1, 2, 3 and 4 reference calls each (the paper's Table
+//                 3): DrawByCallCount from what BFCL has and nobody may train on, which are
+//                 single650, exec_* and the parallel files, live ones too;
+//   a BFCL file   without "BFCL_v4_" and ".json": "live_parallel". "irrelevance" and
+//                 "live_irrelevance" are requests that should call no tool;
+//   a path        of a file of records (data_record.h says how they may lie in it).
+// `folder` holds the BFCL files. Where a file of BFCL's has a possible_answer/ beside it, its
+// requests know their reference_calls; in the two irrelevance files they are 0.
+//
+// Requests come in a fixed order. A record that can't be read is noted in `skipped`; a file without
+// a readable one is an error.
+Result<Dataset> LoadDataset(std::string_view name, const std::filesystem::path& folder,
+                            const DatasetOptions& options = {});
+
+// Draws `per_count` of the requests with each reference count from 1 to 4 and lets the counts take
+// turns: 1, 2, 3, 4, 1, ... For one seed a request's place in its group's drawing depends on its id
+// alone. An error if a count has too few.
+Result<std::vector<Request>> DrawByCallCount(std::vector<Request> requests, int per_count,
+                                             uint64_t seed);
 
 // FNV-1a, 64 bits, over the bytes of a record's id.
 constexpr uint64_t RecordHash(std::string_view id) {

@@ -28,23 +28,36 @@ Error ErrorAt(std::string_view text, size_t offset, std::string_view what,
   return BadInput(fmt::format("{}: line {}, column {}: {}", what, line, column, reason));
 }
 
+// Counts open brackets outside of strings.
+class BracketDepth {
+ public:
+  // The depth behind the next byte.
+  int After(char c) {
+    if (in_string_) {
+      if (c == '"' && !escaped_) in_string_ = false;
+      escaped_ = c == '\\' && !escaped_;
+    } else if (c == '"') {
+      in_string_ = true;
+    } else if (c == '[' || c == '{') {
+      ++depth_;
+    } else if (c == ']' || c == '}') {
+      --depth_;
+    }
+    return depth_;
+  }
+
+ private:
+  int depth_ = 0;
+  bool in_string_ = false;
+  bool escaped_ = false;
+};
+
 // Offset of the first bracket that opens a level beyond kMaxJsonDepth; npos if there is none.
 // A scan of its own, because nlohmann's parser doesn't tell its handler where it stands.
 size_t FindTooDeep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
+  BracketDepth depth;
   for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxJsonDepth) return i;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
+    if (depth.After(text[i]) > kMaxJsonDepth) return i;
   }
   return std::string_view::npos;
 }
@@ -225,6 +238,14 @@ Result<Json> ParseJson(std::string_view text, std::string_view what) {
     return ErrorAt(text, builder.error_offset(), what, builder.error());
   }
   return std::move(builder.root);
+}
+
+size_t BracketedSize(std::string_view text) {
+  BracketDepth depth;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (depth.After(text[i]) <= 0) return i + 1;
+  }
+  return std::string_view::npos;
 }
 
 const Json* Given(const Json& object, const char* name) {

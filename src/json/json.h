@@ -26,6 +26,10 @@ constexpr int kMaxJsonDepth = 500;
 // digits are rounded, and -0 reads as 0. Text that must keep its digits is passed on as text.
 Result<Json> ParseJson(std::string_view text, std::string_view what);
 
+// Bytes of the object or list that `text` begins with, up to its closing bracket; npos without one.
+// Looks at brackets and strings only, so what stands between may be no JSON.
+size_t BracketedSize(std::string_view text);
+
 // The member of that name; null where it is absent or JSON's null. REQUIRES: an object.
 const Json* Given(const Json& object, const char* name);
 

@@ -7,9 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace schemafill {
 namespace {
@@ -159,10 +162,10 @@ TEST_F(DatasetTest, BadRecordsAreSkippedAndNamed) {
       set.skipped,
       ElementsAre(
           testing::StartsWith("mixed.jsonl:2: JSON: line 1, column 13: syntax error"),
-          "mixed.jsonl:4: neither a BFCL record (question, function) nor an OpenAI body (messages)",
-          "mixed.jsonl:5: neither a BFCL record (question, function) nor an OpenAI body (messages)",
+          testing::StartsWith("mixed.jsonl:4: no record of a known format: bfcl (question and"),
+          testing::StartsWith("mixed.jsonl:5: no record of a known format: bfcl (question and"),
           testing::StartsWith("mixed.jsonl:6: messages: must be a list"),
-          testing::StartsWith("mixed.jsonl:7: messages: must be a list")));
+          "mixed.jsonl:7: question: must be a list of turns"));
 }
 
 TEST_F(DatasetTest, ErrorsSayWhatToDo) {
@@ -178,7 +181,133 @@ TEST_F(DatasetTest, ErrorsSayWhatToDo) {
   EXPECT_THAT(message(folder_.string()), HasSubstr("can't be read"));
   EXPECT_THAT(message(Write("empty.jsonl", " \n\n").string()), HasSubstr("holds no request"));
   EXPECT_THAT(message(Write("bad.jsonl", "{}\n[]\n").string()),
-              AllOf(HasSubstr("no request could be read"), HasSubstr("bad.jsonl:2: neither")));
+              AllOf(HasSubstr("no request could be read"), HasSubstr("bad.jsonl:2: no record of")));
+}
+
+// A record of each format, with a request to be called "1" or by its id.
+constexpr std::string_view kBfcl =
+    R"({"id":"b","question":[[{"role":"user","content":"q"}]],"function":[{"name":"f"}]})";
+constexpr std::string_view kOpenAi =
+    R"({"id":"o","messages":[{"role":"user","content":"q"}],"tools":[{"type":"function","function":{"name":"f"}}]})";
+constexpr std::string_view kGlaive =
+    R"({"system":"SYSTEM: - {\"name\":\"f\"}","chat":"USER: q\nASSISTANT: <functioncall> {\"name\":\"f\"}"})";
+constexpr std::string_view kApiBank =
+    R"({"instruction":"{\"name\":\"f\"}","input":"User: q\nGenerate API Request:","expected_output":"[f()]"})";
+
+TEST_F(DatasetTest, EveryFormatInEveryShapeOfFile) {
+  struct Row {
+    std::string_view format;
+    std::string_view record;
+    std::string_view id;
+  };
+  const Row kRows[] = {{"bfcl", kBfcl, "b"},
+                       {"openai", kOpenAi, "o"},
+                       {"glaive", kGlaive, "2.1"},
+                       {"api-bank", kApiBank, "2"}};
+  for (const Row& row : kRows) {
+    const std::string record(row.record);
+    for (const std::string& text :
+         {record + "\n" + record, "\xef\xbb\xbf" + record + "\r\n\r\n" + record + "\r\n",
+          "[" + record + ",\n" + record + "]\n"}) {
+      const std::string file = Write("all.json", text).string();
+      for (const std::string_view format : {std::string_view("auto"), row.format}) {
+        const Result<Dataset> set =
+            LoadDataset(file, folder_, {.format = ParseDataFormat(format).value()});
+        ASSERT_TRUE(set.ok()) << set.error().message;
+        EXPECT_THAT(set->skipped, ElementsAre());
+        ASSERT_EQ(set->requests.size(), 2u);
+        EXPECT_EQ(set->requests[1].id, row.id);
+        EXPECT_EQ(set->requests[1].messages.size(), 1u);
+        EXPECT_EQ(set->requests[1].messages[0].content, "q");
+        EXPECT_EQ(set->requests[1].catalog.Dump(), "f()\n");
+      }
+    }
+  }
+}
+
+TEST_F(DatasetTest, AnotherFormatThanTheOneAskedFor) {
+  const fs::path file = Write("two.jsonl", std::string(kBfcl) + "\n" + std::string(kGlaive));
+  const Dataset set = LoadDataset(file.string(), folder_, {.format = DataFormat::kGlaive}).value();
+  EXPECT_THAT(Ids(set), ElementsAre("2.1"));
+  EXPECT_THAT(
+      set.skipped,
+      ElementsAre("two.jsonl:1: no record of a known format: glaive (system and chat, or sample)"));
+  EXPECT_THAT(ParseDataFormat("xml").error().message,
+              HasSubstr("xml is none of auto, bfcl, openai, glaive, api-bank"));
+}
+
+TEST_F(DatasetTest, DialoguesOfApiBankAreRefusedByName) {
+  const fs::path file =
+      Write("Shop-level-1-1.jsonl",
+            "{\"role\":\"User\",\"text\":\"q\"}\n{\"role\":\"API\",\"api_name\":\"f\"}");
+  EXPECT_THAT(LoadDataset(file.string(), folder_).error().message,
+              AllOf(HasSubstr("jsonl:2: a turn of API-Bank's dialogues"),
+                    HasSubstr("instruction, input, expected_output")));
+}
+
+TEST_F(DatasetTest, RecordsWithoutACallAreCounted) {
+  const fs::path file =
+      Write("g.jsonl", std::string(kGlaive) + "\n" + R"({"system":"SYSTEM: -","chat":"USER: q"})");
+  const Dataset set = LoadDataset(file.string(), folder_).value();
+  EXPECT_EQ(set.requests.size(), 1u);
+  EXPECT_EQ(set.without_calls, 1);
+  EXPECT_THAT(set.skipped, ElementsAre());
+}
+
+TEST_F(DatasetTest, ReferencesComeFromTheAnswersBeside) {
+  WriteBfcl("parallel", 3);
+  WriteBfcl("irrelevance", 1);
+  fs::create_directory(folder_ / "possible_answer");
+  Write("possible_answer/BFCL_v4_parallel.json",
+        R"({"id":"parallel_0","ground_truth":[{"f":{}},{"f":{}}]})"
+        "\n"
+        R"({"id":"parallel_1","ground_truth":"text"})"
+        "\n"
+        R"({"id":5,"ground_truth":[]})"
+        "\nx");
+  const Dataset set = LoadDataset("parallel", folder_).value();
+  ASSERT_EQ(set.requests.size(), 3u);
+  EXPECT_EQ(set.requests[0].reference_calls, 2);
+  EXPECT_EQ(set.requests[1].reference_calls, std::nullopt);
+  EXPECT_EQ(set.requests[2].reference_calls, std::nullopt);
+  EXPECT_THAT(set.skipped,
+              ElementsAre("possible_answer/BFCL_v4_parallel.json:3: must be an object with a "
+                          "string id and ground_truth",
+                          testing::StartsWith("possible_answer/BFCL_v4_parallel.json:4: JSON: ")));
+  EXPECT_EQ(LoadDataset("irrelevance", folder_)->requests[0].reference_calls, 0);
+}
+
+std::vector<Request> WithReferences(int count) {
+  std::vector<Request> requests(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    requests[static_cast<size_t>(i)].id = std::to_string(i);
+    if (i % 7 != 6) requests[static_cast<size_t>(i)].reference_calls = i % 7;
+  }
+  return requests;
+}
+
+TEST(DrawByCallCount, TakesTurnsAndFollowsTheSeed) {
+  const auto draw = [](std::vector<Request> from, uint64_t seed) {
+    Dataset set;
+    set.requests = DrawByCallCount(std::move(from), 5, seed).value();
+    return set;
+  };
+  const Dataset set = draw(WithReferences(70), 1);
+  ASSERT_EQ(set.requests.size(), 20u);
+  for (size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(set.requests[i].reference_calls, static_cast<int>(i % 4) + 1);
+  }
+  const std::vector<std::string> ids = Ids(set);
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 20u);
+  std::vector<Request> backwards = WithReferences(70);
+  std::reverse(backwards.begin(), backwards.end());
+  EXPECT_EQ(Ids(draw(std::move(backwards), 1)), Ids(set));
+  EXPECT_NE(Ids(draw(WithReferences(70), 2)), Ids(set));
+}
+
+TEST(DrawByCallCount, TooFewIsAnError) {
+  EXPECT_THAT(DrawByCallCount(WithReferences(70), 11, 0).error().message,
+              HasSubstr("11 requests with 1 reference calls are asked for, and there are 10"));
 }
 
 // The real files, where set-up has brought them.
@@ -197,9 +326,35 @@ TEST(Bfcl, EveryRecordIsRead) {
   EXPECT_THAT(single.skipped, ElementsAre());
   EXPECT_EQ(single.requests[0].id, "live_multiple_323-132-13");
   EXPECT_EQ(single.requests[649].id, "live_multiple_341-133-5");
-  for (const char* set :
-       {"live_parallel", "live_parallel_multiple", "simple_java", "simple_javascript"}) {
-    EXPECT_THAT(LoadDataset(set, folder)->skipped, ElementsAre()) << set;
+  int calls = 0;
+  for (const Request& request : bfcl.requests) calls += request.reference_calls.value();
+  EXPECT_EQ(calls, 1333);  // as the paper counts them (C.1)
+  for (const Request& request : single.requests) EXPECT_EQ(request.reference_calls, 1);
+  const Dataset counts = LoadDataset("call-counts", folder, {.seed = 3}).value();
+  EXPECT_EQ(counts.requests.size(), 400u);
+  EXPECT_THAT(counts.skipped, ElementsAre());
+  struct Row {
+    const char* name;
+    size_t requests;
+    std::optional<int> reference_calls;  // of the first
+  };
+  const Row kRows[] = {{"live_parallel", 16, 2},
+                       {"live_parallel_multiple", 24, 2},
+                       {"simple_java", 100, 1},
+                       {"simple_javascript", 50, 1},
+                       {"exec_simple", 100, 1},
+                       {"exec_multiple", 50, 1},
+                       {"irrelevance", 240, 0},
+                       {"live_irrelevance", 884, 0},
+                       {"live_relevance", 16, {}},
+                       {"exec_parallel_multiple", 40, 2},
+                       {"sql", 100, 1},
+                       {"rest", 70, {}}};
+  for (const Row& row : kRows) {
+    const Dataset set = LoadDataset(row.name, folder).value();
+    EXPECT_THAT(set.skipped, ElementsAre()) << row.name;
+    EXPECT_EQ(set.requests.size(), row.requests) << row.name;
+    EXPECT_EQ(set.requests[0].reference_calls, row.reference_calls) << row.name;
   }
 }
 

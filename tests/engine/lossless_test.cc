@@ -137,7 +137,8 @@ TEST_F(LosslessTest, Sampled) {
                                      {.temperature = 1, .top_k = 40, .min_p = 0.05, .seed = 3}};
   for (const SamplingOptions& sampling : kShapes) {
     SCOPED_TRACE(sampling.seed);
-    GenerateOptions options{.sampling = sampling};
+    GenerateOptions options;
+    options.sampling = sampling;
     options.max_tokens = 60;
     options.preset = Preset::kPaper;
     ExpectSame(data.requests[0], options);

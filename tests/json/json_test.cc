@@ -118,6 +118,19 @@ TEST(Json, BracketsInStringsAreNoDepth) {
 }
 
 // Keys are found one way in small objects and another in large ones.
+TEST(Json, BracketedSizeEndsAtTheClosingBracket) {
+  struct Row {
+    std::string_view text;
+    size_t size;
+  };
+  const Row kRows[] = {{"{} x", 2},
+                       {R"({"}\"]": [1, {}]}{)", 18},
+                       {"[[1]", std::string::npos},
+                       {"{\"a}", std::string::npos},
+                       {"", std::string::npos}};
+  for (const Row& row : kRows) EXPECT_EQ(BracketedSize(row.text), row.size) << row.text;
+}
+
 TEST(Json, KeyGivenTwiceInObjectsOfAnySize) {
   for (const int size : {1, 31, 32, 33, 200}) {
     for (const int again : {0, size / 2, size - 1}) {

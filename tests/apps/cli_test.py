@@ -78,6 +78,10 @@ class Mistakes(Files):
         self.check(["verify", "--dataset", self.folder / "missing.jsonl"], "missing.jsonl")
         self.check(["verify", "--data", self.folder], "make setup")
 
+    def test_data(self):
+        data = self.write("data.jsonl", json.dumps({"messages": ASK}) + "\n{\n")
+        self.check(["verify", "--dataset", data, "--strict-data"], "data.jsonl:2: JSON: ", "--strict-data")
+
     def test_prompt_longer_than_the_context(self):
         body = {"messages": [{"role": "user", "content": "word " * 3000}], "tools": [TOOL]}
         self.check(["generate", "--context", 1024, "--request", self.write("long.json", body)], "tokens", "1024")

@@ -124,7 +124,7 @@ TEST(Json, BracketedSizeEndsAtTheClosingBracket) {
     size_t size;
   };
   const Row kRows[] = {{"{} x", 2},
-                       {R"({"}\"]": [1, {}]}{)", 18},
+                       {R"({"}\"]": [1, {}]}{)", 17},
                        {"[[1]", std::string::npos},
                        {"{\"a}", std::string::npos},
                        {"", std::string::npos}};

@@ -11,6 +11,7 @@ namespace schemafill {
 using CommandRunner = std::function<int()>;
 
 CommandRunner AddGenerate(CLI::App& program);
+CommandRunner AddServe(CLI::App& program);
 CommandRunner AddTrace(CLI::App& program);
 // A command of schemafill-train, which must lie beside the program.
 CommandRunner AddTrainer(CLI::App& program, const std::string& command,

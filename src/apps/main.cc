@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   program.formatter(std::make_shared<schemafill::HelpFormatter>());
   std::map<std::string, schemafill::CommandRunner> runners = {
       {"generate", schemafill::AddGenerate(program)},
+      {"serve", schemafill::AddServe(program)},
       {"trace", schemafill::AddTrace(program)},
       {"train-adapter",
        schemafill::AddTrainer(program, "train-adapter",

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
       {"generate", schemafill::AddGenerate(program)},
       {"bench", schemafill::AddBench(program)},
       {"compare", schemafill::AddCompare(program)},
+      {"serve", schemafill::AddServe(program)},
       {"trace", schemafill::AddTrace(program)},
       {"train-adapter",
        schemafill::AddTrainer(program, "train-adapter",

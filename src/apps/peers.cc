@@ -148,7 +148,7 @@ Result<Generation> Peer::Generate(const Request& request, const GenerateOptions&
   const auto prompt_tokens = static_cast<int>(prompt.tokens.size());
   if (const Status status = CheckLength(prompt_tokens, target_.info()); !status)
     return status.error();
-  Session session = StartSession(request, options, prompt_tokens, target_.info());
+  Session session = StartSession(request, options, prompt, target_.info());
   const double prepare_ms = watch.ElapsedMs();
 
   if (server_ == nullptr || !server_->running()) {

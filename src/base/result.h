@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -15,6 +16,7 @@ namespace schemafill {
 enum class ErrorKind {
   kBadInput,     // the request, a file or an option is wrong; the message names the field and the
                  // remedy
+  kTooLong,      // the prompt doesn't fit the context: send less
   kUnavailable,  // the machine or the model can't do it: too little memory, an unsupported
                  // architecture
 };
@@ -22,11 +24,18 @@ enum class ErrorKind {
 struct Error {
   ErrorKind kind = ErrorKind::kBadInput;
   std::string message;  // one line, for a person
+  std::string field;    // of a request: what is wrong, as the message begins; may be empty
 };
 
-inline Error BadInput(std::string message) { return {ErrorKind::kBadInput, std::move(message)}; }
+inline Error BadInput(std::string message) {
+  return {ErrorKind::kBadInput, std::move(message), {}};
+}
+// `field` as a path from the body: "messages[0].role".
+inline Error BadField(std::string field, std::string_view remedy) {
+  return {ErrorKind::kBadInput, field + ": " + std::string(remedy), std::move(field)};
+}
 inline Error Unavailable(std::string message) {
-  return {ErrorKind::kUnavailable, std::move(message)};
+  return {ErrorKind::kUnavailable, std::move(message), {}};
 }
 
 // A value or an Error. `value()` on an Error is a bug and throws.

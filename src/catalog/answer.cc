@@ -119,7 +119,7 @@ std::string Answer::argument_path() const {
 std::vector<ToolCall> CompleteCalls(const Answer& answer) {
   std::vector<ToolCall> calls;
   for (const AnswerCall& call : answer.calls()) {
-    if (call.name.empty() || call.arguments_end == call.arguments_begin) continue;
+    if (!IsComplete(call)) continue;
     std::string arguments =
         answer.text().substr(call.arguments_begin, call.arguments_end - call.arguments_begin);
     if (Json::accept(arguments)) calls.push_back({call.name, std::move(arguments)});

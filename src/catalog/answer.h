@@ -24,6 +24,11 @@ struct AnswerCall {
   size_t arguments_end = 0;
 };
 
+// Whether it has its name and its arguments.
+inline bool IsComplete(const AnswerCall& call) {
+  return !call.name.empty() && call.arguments_end != call.arguments_begin;
+}
+
 // A call that is complete.
 struct ToolCall {
   std::string name;

@@ -31,16 +31,16 @@ SchemaId ReadParameters(const Json* parameters, std::vector<SchemaNode>& nodes) 
 
 Result<Tool> ParseTool(const Json& entry, const std::string& where,
                        std::vector<SchemaNode>& nodes) {
-  if (!entry.is_object()) return BadInput(where + ": must be an object that describes a function");
+  if (!entry.is_object()) return BadField(where, "must be an object that describes a function");
   const Json* wrapped = Given(entry, "function");
   if (wrapped != nullptr && !wrapped->is_object()) {
-    return BadInput(where + ".function: must be an object with name, description and parameters");
+    return BadField(where + ".function", "must be an object with name, description and parameters");
   }
   const Json& function = wrapped != nullptr ? *wrapped : entry;
   const Json* name = Given(function, "name");
   if (name == nullptr || !name->is_string() || name->get_ref<const std::string&>().empty()) {
-    return BadInput(fmt::format("{}{}.name: must be a string that is not empty", where,
-                                wrapped != nullptr ? ".function" : ""));
+    return BadField(fmt::format("{}{}.name", where, wrapped != nullptr ? ".function" : ""),
+                    "must be a string that is not empty");
   }
   Tool tool;
   tool.name = name->get<std::string>();
@@ -122,7 +122,7 @@ std::string Catalog::Dump() const {
 }
 
 Result<Catalog> ParseCatalog(const Json& tools) {
-  if (!tools.is_array()) return BadInput("tools: must be a list");
+  if (!tools.is_array()) return BadField("tools", "must be a list");
   Catalog catalog;
   for (size_t i = 0; i < tools.size(); ++i) {
     Result<Tool> tool = ParseTool(tools[i], fmt::format("tools[{}]", i), catalog.nodes);

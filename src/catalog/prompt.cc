@@ -77,6 +77,19 @@ bool UsesTools(const Request& request) {
   return !request.catalog.tools.empty() && request.tool_choice.kind != ToolChoice::Kind::kNone;
 }
 
+namespace {
+
+std::string Opening(const Request& request) {
+  using Kind = ToolChoice::Kind;
+  constexpr std::string_view kName = "{\"tool_calls\": [{\"name\": \"";
+  const ToolChoice& choice = request.tool_choice;
+  if (!UsesTools(request) || choice.kind == Kind::kAuto) return "";
+  if (choice.kind == Kind::kRequired) return std::string(kName);
+  return fmt::format("{}{}\", \"arguments\":", kName, EscapeJson(choice.function));
+}
+
+}  // namespace
+
 std::vector<ChatTurn> BuildTurns(const Request& request) {
   const bool uses_tools = UsesTools(request);
   std::vector<ChatTurn> turns;
@@ -104,6 +117,10 @@ Prompt BuildPrompt(const Request& request, const Tokenizer& tokenizer) {
   prompt.text = tokenizer.ApplyChatTemplate(turns);
   // Control words in what the user or a tool wrote stay text: they can't open a turn of their own.
   prompt.tokens = tokenizer.EncodeChat(turns);
+  prompt.opening = Opening(request);
+  const std::vector<Token> opening = tokenizer.Encode(prompt.opening);
+  prompt.tokens.insert(prompt.tokens.end(), opening.begin(), opening.end());
+  prompt.text += prompt.opening;
   for (const Message& message : request.messages) {
     const bool is_source =
         message.role == Message::Role::kUser || message.role == Message::Role::kTool;

@@ -37,6 +37,11 @@ std::vector<ChatTurn> BuildTurns(const Request& request);
 struct Prompt {
   std::vector<Token> tokens;
   std::string text;  // what was tokenized
+  // How the answer begins ahead of the target's own tokens, the end of `tokens` and `text`. With
+  // tool_choice required as far as the name's opening quote, with a named function as far as the
+  // colon in front of its arguments, since the closing quote is often one token with the comma.
+  // Otherwise empty.
+  std::string opening;
   // What values may be copied from: contents of user and tool turns, oldest first, a line break
   // between them, without the catalog.
   std::string context;

@@ -12,10 +12,6 @@
 namespace schemafill {
 namespace {
 
-Error Wrong(std::string_view field, std::string_view remedy) {
-  return BadInput(fmt::format("{}: {}", field, remedy));
-}
-
 // Client text in a message of ours: one line, cut.
 std::string Quote(std::string_view text) {
   constexpr size_t kLongest = 60;
@@ -27,7 +23,7 @@ std::string Quote(std::string_view text) {
 Result<std::string> ParseText(const Json& object, const char* name, std::string_view where) {
   const Json* text = Given(object, name);
   if (text == nullptr) return std::string();
-  if (!text->is_string()) return Wrong(fmt::format("{}.{}", where, name), "must be a string");
+  if (!text->is_string()) return BadField(fmt::format("{}.{}", where, name), "must be a string");
   return text->get<std::string>();
 }
 
@@ -35,21 +31,21 @@ Result<Message::Role> ParseRole(const Json& message, const std::string& where) {
   constexpr std::string_view kRoles = "system, developer, user, assistant or tool";
   const Json* role = Given(message, "role");
   if (role == nullptr || !role->is_string()) {
-    return Wrong(where + ".role", fmt::format("must be a string: {}", kRoles));
+    return BadField(where + ".role", fmt::format("must be a string: {}", kRoles));
   }
   const std::string& name = role->get_ref<const std::string&>();
   if (name == "system" || name == "developer") return Message::Role::kSystem;
   if (name == "user") return Message::Role::kUser;
   if (name == "assistant") return Message::Role::kAssistant;
   if (name == "tool" || name == "function") return Message::Role::kTool;
-  return Wrong(where + ".role", fmt::format("{} is not a role; use {}", Quote(name), kRoles));
+  return BadField(where + ".role", fmt::format("{} is not a role; use {}", Quote(name), kRoles));
 }
 
 Result<std::string> ParseContent(const Json* content, const std::string& where) {
   if (content == nullptr) return std::string();
   if (content->is_string()) return content->get<std::string>();
   if (!content->is_array()) {
-    return Wrong(where, "must be a string, null or a list of text parts");
+    return BadField(where, "must be a string, null or a list of text parts");
   }
   std::string text;
   for (size_t i = 0; i < content->size(); ++i) {
@@ -59,22 +55,23 @@ Result<std::string> ParseContent(const Json* content, const std::string& where) 
     if (type == nullptr || *type != "text") {
       const std::string kind =
           type != nullptr && type->is_string() ? Quote(type->get_ref<const std::string&>()) : "it";
-      return Wrong(place, fmt::format("{} is not a text part; this server reads text only: "
-                                      "{{\"type\": \"text\", \"text\": \"...\"}}",
-                                      kind));
+      return BadField(place, fmt::format("{} is not a text part; this server reads text only: "
+                                         "{{\"type\": \"text\", \"text\": \"...\"}}",
+                                         kind));
     }
     const Json* words = Given(part, "text");
-    if (words == nullptr || !words->is_string()) return Wrong(place + ".text", "must be a string");
+    if (words == nullptr || !words->is_string())
+      return BadField(place + ".text", "must be a string");
     text += words->get_ref<const std::string&>();
   }
   return text;
 }
 
 Result<RequestedCall> ParseCall(const Json& entry, const std::string& where) {
-  if (!entry.is_object()) return Wrong(where, "must be an object with id, type and function");
+  if (!entry.is_object()) return BadField(where, "must be an object with id, type and function");
   const Json* function = Given(entry, "function");
   if (function == nullptr || !function->is_object()) {
-    return Wrong(where + ".function", "must be an object with name and arguments");
+    return BadField(where + ".function", "must be an object with name and arguments");
   }
   RequestedCall call;
   Result<std::string> id = ParseText(entry, "id", where);
@@ -84,7 +81,7 @@ Result<RequestedCall> ParseCall(const Json& entry, const std::string& where) {
   if (!name.ok()) return name.error();
   call.name = std::move(name).value();
   if (call.name.empty()) {
-    return Wrong(where + ".function.name", "must be a string that is not empty");
+    return BadField(where + ".function.name", "must be a string that is not empty");
   }
   const Json* arguments = Given(*function, "arguments");
   if (arguments == nullptr) {
@@ -94,7 +91,7 @@ Result<RequestedCall> ParseCall(const Json& entry, const std::string& where) {
   } else if (arguments->is_object()) {
     call.arguments = DumpSpaced(*arguments);
   } else {
-    return Wrong(where + ".function.arguments", "must be JSON text in a string, or an object");
+    return BadField(where + ".function.arguments", "must be JSON text in a string, or an object");
   }
   return call;
 }
@@ -102,7 +99,7 @@ Result<RequestedCall> ParseCall(const Json& entry, const std::string& where) {
 Result<std::vector<RequestedCall>> ParseCalls(const Json* entries, const std::string& where) {
   std::vector<RequestedCall> calls;
   if (entries == nullptr) return calls;
-  if (!entries->is_array()) return Wrong(where, "must be a list of calls");
+  if (!entries->is_array()) return BadField(where, "must be a list of calls");
   for (size_t i = 0; i < entries->size(); ++i) {
     Result<RequestedCall> call = ParseCall((*entries)[i], fmt::format("{}[{}]", where, i));
     if (!call.ok()) return call.error();
@@ -112,7 +109,7 @@ Result<std::vector<RequestedCall>> ParseCalls(const Json* entries, const std::st
 }
 
 Result<Message> ParseMessage(const Json& entry, const std::string& where) {
-  if (!entry.is_object()) return Wrong(where, "must be an object with role and content");
+  if (!entry.is_object()) return BadField(where, "must be an object with role and content");
   Message message;
   const Result<Message::Role> role = ParseRole(entry, where);
   if (!role.ok()) return role.error();
@@ -149,7 +146,8 @@ std::string NameOfCall(const std::vector<Message>& messages, const std::string& 
 
 Result<std::vector<Message>> ParseMessages(const Json* entries) {
   if (entries == nullptr || !entries->is_array() || entries->empty()) {
-    return Wrong("messages", "must be a list of at least one message, each with role and content");
+    return BadField("messages",
+                    "must be a list of at least one message, each with role and content");
   }
   std::vector<Message> messages;
   for (size_t i = 0; i < entries->size(); ++i) {
@@ -171,17 +169,17 @@ Result<ToolChoice> ParseToolChoice(const Json* choice, const Catalog& catalog) {
   if (choice == nullptr || *choice == "auto") return ToolChoice{};
   if (*choice == "none") return ToolChoice{.kind = Kind::kNone, .function = ""};
   if (*choice == "required") {
-    if (catalog.tools.empty()) return Wrong("tool_choice", "\"required\" needs a tool in tools");
+    if (catalog.tools.empty()) return BadField("tool_choice", "\"required\" needs a tool in tools");
     return ToolChoice{.kind = Kind::kRequired, .function = ""};
   }
   const Json* function = choice->is_object() ? Given(*choice, "function") : nullptr;
   const Json* name =
       function != nullptr && function->is_object() ? Given(*function, "name") : nullptr;
-  if (name == nullptr || !name->is_string()) return Wrong("tool_choice", kRemedy);
+  if (name == nullptr || !name->is_string()) return BadField("tool_choice", kRemedy);
   const std::string& text = name->get_ref<const std::string&>();
   if (catalog.Find(text) < 0) {
-    return Wrong("tool_choice.function.name",
-                 fmt::format("{} is not in tools; name one of them", Quote(text)));
+    return BadField("tool_choice.function.name",
+                    fmt::format("{} is not in tools; name one of them", Quote(text)));
   }
   return ToolChoice{.kind = Kind::kFunction, .function = text};
 }
@@ -190,7 +188,7 @@ Result<ToolChoice> ParseToolChoice(const Json* choice, const Catalog& catalog) {
 Result<std::optional<int>> ParseCount(const Json& body, const char* name) {
   const Json* count = Given(body, name);
   if (count == nullptr) return std::optional<int>();
-  if (!count->is_number_integer() || *count < 1) return Wrong(name, "must be an integer from 1");
+  if (!count->is_number_integer() || *count < 1) return BadField(name, "must be an integer from 1");
   constexpr uint64_t kMost = std::numeric_limits<int>::max();
   return std::optional<int>(static_cast<int>(std::min(count->get<uint64_t>(), kMost)));
 }
@@ -200,7 +198,7 @@ Result<std::optional<int>> ParseTopK(const Json& body) {
   const Json* count = Given(body, "top_k");
   if (count == nullptr) return std::optional<int>();
   if (!count->is_number_integer() || *count < -1)
-    return Wrong("top_k", "must be an integer from 0; 0: off");
+    return BadField("top_k", "must be an integer from 0; 0: off");
   if (*count <= 0) return std::optional<int>(0);
   return ParseCount(body, "top_k");
 }
@@ -209,8 +207,25 @@ Result<std::optional<double>> ParseNumber(const Json& body, const char* name, do
   const Json* number = Given(body, name);
   if (number == nullptr) return std::optional<double>();
   const bool fits = number->is_number() && *number >= 0.0 && *number <= most;
-  if (!fits) return Wrong(name, fmt::format("must be a number from 0 to {}", most));
+  if (!fits) return BadField(name, fmt::format("must be a number from 0 to {}", most));
   return std::optional<double>(number->get<double>());
+}
+
+// One text or a list of them.
+Result<std::vector<std::string>> ParseStop(const Json* stop) {
+  constexpr size_t kMost = 4;
+  constexpr std::string_view kRemedy =
+      "must be a string, or a list of at most 4; none of them empty";
+  std::vector<std::string> texts;
+  if (stop == nullptr) return texts;
+  const Json list = stop->is_array() ? *stop : Json::array({*stop});
+  for (const Json& text : list) {
+    if (!text.is_string() || text.get_ref<const std::string&>().empty())
+      return BadField("stop", kRemedy);
+    texts.push_back(text.get<std::string>());
+  }
+  if (texts.size() > kMost) return BadField("stop", kRemedy);
+  return texts;
 }
 
 // How to draw the answer's tokens, and how many.
@@ -233,13 +248,16 @@ Status ParseDecoding(const Json& body, Request& request) {
   if (!min_p.ok()) return min_p.error();
   request.min_p = *min_p;
   if (const Json* seed = Given(body, "seed")) {
-    if (!seed->is_number_integer()) return Wrong("seed", "must be an integer");
+    if (!seed->is_number_integer()) return BadField("seed", "must be an integer");
     request.seed = seed->is_number_unsigned() ? seed->get<uint64_t>()
                                               : static_cast<uint64_t>(seed->get<int64_t>());
   }
+  Result<std::vector<std::string>> stop = ParseStop(Given(body, "stop"));
+  if (!stop.ok()) return stop.error();
+  request.stop = std::move(stop).value();
   const Json* choices = Given(body, "n");
   if (choices != nullptr && *choices != 1) {
-    return Wrong("n", "only 1 answer a request is supported; send the request several times");
+    return BadField("n", "only 1 answer a request is supported; send the request several times");
   }
   return {};
 }
@@ -261,7 +279,7 @@ Result<Request> ParseRequest(const Json& body) {
   if (!choice.ok()) return choice.error();
   request.tool_choice = std::move(choice).value();
   if (const Json* parallel = Given(body, "parallel_tool_calls")) {
-    if (!parallel->is_boolean()) return Wrong("parallel_tool_calls", "must be true or false");
+    if (!parallel->is_boolean()) return BadField("parallel_tool_calls", "must be true or false");
     request.parallel_tool_calls = parallel->get<bool>();
   }
   const Status decoding = ParseDecoding(body, request);

@@ -30,8 +30,8 @@ struct Message {
   std::string tool_name;
 };
 
-// What `tool_choice` asks for. A request is never steered: `kRequired` and `kFunction` only change
-// the instruction.
+// What `tool_choice` asks for: `kRequired` and `kFunction` add to the instruction and fix how the
+// answer begins (Prompt::opening), `kNone` leaves the catalog out.
 struct ToolChoice {
   enum class Kind { kAuto, kNone, kRequired, kFunction };
   Kind kind = Kind::kAuto;
@@ -47,6 +47,7 @@ struct Request {
   Catalog catalog;
   ToolChoice tool_choice;
   bool parallel_tool_calls = true;
+  std::vector<std::string> stop;      // the answer ends in front of the first of these
   std::optional<int> max_tokens;      // max_completion_tokens or max_tokens, from 1
   std::optional<double> temperature;  // 0 to 2
   std::optional<int> top_k;           // from 0; 0, or -1 in the body: off

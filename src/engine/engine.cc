@@ -106,29 +106,41 @@ std::vector<int> KeptRows(std::span<const SideDraft> drafts, std::span<const Sid
 
 Status CheckLength(int prompt_tokens, const ModelInfo& info) {
   if (prompt_tokens < info.context_size) return {};
-  return BadInput(
+  return Error{
+      ErrorKind::kTooLong,
       fmt::format("the prompt has {} tokens and the context holds {}; send fewer or shorter tools "
                   "and messages, or raise "
                   "--context",
-                  prompt_tokens, info.context_size));
+                  prompt_tokens, info.context_size),
+      "messages"};
 }
 
-Session StartSession(const Request& request, const GenerateOptions& options, int prompt_tokens,
+Session StartSession(const Request& request, const GenerateOptions& options, const Prompt& prompt,
                      const ModelInfo& info) {
   Session session;
-  session.max_tokens =
-      std::min(request.max_tokens.value_or(options.max_tokens), info.context_size - prompt_tokens);
+  session.max_tokens = std::min(request.max_tokens.value_or(options.max_tokens),
+                                info.context_size - static_cast<int>(prompt.tokens.size()));
   session.ends_with_object = UsesTools(request);
+  session.one_call = !request.parallel_tool_calls;
+  session.stops = request.stop;
+  session.answer.Feed(prompt.opening);
+  session.opening = prompt.opening.size();
   return session;
 }
 
 Generation FinishSession(const Session& session, const GenerateStats& stats) {
-  return {
-      .tokens = session.tokens,
-      .text = session.answer.text(),
-      .calls = session.ends_with_object ? CompleteCalls(session.answer) : std::vector<ToolCall>(),
-      .stop = session.stop,
-      .stats = stats};
+  Generation generation{.tokens = session.tokens,
+                        .text = std::string(Text(session)),
+                        .calls = {},
+                        .stop = session.stop,
+                        .stats = stats};
+  if (!session.ends_with_object) return generation;
+  Answer answer;
+  answer.Feed(generation.text);
+  generation.calls = CompleteCalls(answer);
+  // The token that closed the first call may have begun, or held, another one.
+  if (session.one_call && generation.calls.size() > 1) generation.calls.resize(1);
+  return generation;
 }
 
 Engine::Engine(TargetModel& model, CostCurve cost, DraftHead* head)
@@ -252,7 +264,9 @@ Result<Generation> Engine::Generate(const Request& request, const GenerateOption
     return MakeStrategy(options.method, with_side, sources, tokenizer, options.memory);
   };
   if (!IsLossy(options.method)) return GenerateWith(make, request, options, trace);
-  Result<Generation> plain = GenerateWith(make, request, options, {});
+  GenerateOptions unwatched = options;
+  unwatched.on_text = nullptr;
+  Result<Generation> plain = GenerateWith(make, request, unwatched, {});
   if (!plain) return plain;
   return Fill(request, std::move(*plain));
 }
@@ -325,10 +339,15 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
   stats.prefill_ms = watch.ElapsedMs() - stats.prepare_ms;
 
   const SamplingOptions sampling = EffectiveSampling(request, options.sampling);
-  Session session = StartSession(request, options, stats.prompt_tokens, model_.info());
+  Session session = StartSession(request, options, prompt, model_.info());
   std::vector<Token> tokens = prompt.tokens;  // and the committed output
   OpenBranches branches;
+  size_t told = 0;  // bytes of the text that on_text has
   while (session.stop == StopReason::kNone) {
+    if (options.cancelled && options.cancelled()) {
+      session.stop = StopReason::kCancelled;
+      break;
+    }
     RoundState state = State(options, session, tokens);
     if (with_head) state.head = &*head_;
     RoundTrace round = Round(*strategy, state, sampling, &branches);
@@ -354,12 +373,16 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
     stats.verify_ms += round.verify_ms;
     round.cells = arena_.use();
     if (trace.round) trace.round(round);
+    const std::string_view settled = SettledText(session);
+    if (options.on_text && settled.size() > told) options.on_text(settled.substr(told));
+    told = settled.size();
   }
   stats.tokens = static_cast<int>(session.tokens.size());
   stats.cells = arena_.use();
   stats.kept_bytes = static_cast<size_t>(stats.cells.peak_kept) * model_.info().cell_bytes;
   stats.total_ms = watch.ElapsedMs();
-  if (options.memory != nullptr) options.memory->recall.Add(session.answer);
+  if (options.memory != nullptr && session.stop != StopReason::kCancelled)
+    options.memory->recall.Add(session.answer);
   return FinishSession(session, stats);
 }
 

@@ -3,12 +3,15 @@
 // lossless_test.cc (real model).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "catalog/prompt.h"
 #include "catalog/request.h"
 #include "commit/session.h"
 #include "engine/memory.h"
@@ -40,6 +43,12 @@ struct GenerateOptions {
   // Performance that may change the output: the prompt's last rows go in one forward with the first
   // tree. Not bit-exact on backends whose kernels depend on the number of rows.
   bool hybrid_prefill = false;
+  // Watching.
+  // Gets the answer's text as it settles: after a round what SettledText gained by it, if anything.
+  // Together it is Generation::text, but for half a character at its end.
+  std::function<void(std::string_view)> on_text;
+  // Asked before each round; true ends the request with StopReason::kCancelled.
+  std::function<bool()> cancelled;
 };
 
 // Time and work of one request. Model load is outside.
@@ -72,16 +81,16 @@ struct GenerateStats {
 
 struct Generation {
   std::vector<Token> tokens;
-  std::string text;
+  std::string text;             // the prompt's opening, then the tokens' text up to a stop text
   std::vector<ToolCall> calls;  // the complete ones; empty for prose and for plain chat
   StopReason stop = StopReason::kNone;
   GenerateStats stats;
 };
 
 // What every way to answer a request begins and ends with, another program's included.
-// Error: the prompt leaves no room for an answer; both lengths are named.
+// Error (kTooLong): the prompt leaves no room for an answer; both lengths are named.
 Status CheckLength(int prompt_tokens, const ModelInfo& info);
-Session StartSession(const Request& request, const GenerateOptions& options, int prompt_tokens,
+Session StartSession(const Request& request, const GenerateOptions& options, const Prompt& prompt,
                      const ModelInfo& info);
 Generation FinishSession(const Session& session, const GenerateStats& stats);
 
@@ -94,7 +103,8 @@ class Engine {
   Engine(TargetModel& model, CostCurve cost, DraftHead* head = nullptr);
 
   // Errors: the prompt is longer than the context (both lengths are named), an option is out of
-  // range, or the method needs a head and there is none. A lossy method is not traced.
+  // range, or the method needs a head and there is none. A lossy method is not watched: neither
+  // traced nor streamed.
   Result<Generation> Generate(const Request& request, const GenerateOptions& options,
                               const TraceSink& trace = {});
 

@@ -71,6 +71,31 @@ TEST(Prompt, SystemMessagesJoinBehindTheInstruction) {
                 std::string(kToolLine) + "\nRequest: Hi\n");
 }
 
+TEST(Prompt, GivenOpenings) {
+  struct Case {
+    std::string_view choice;
+    std::string_view opening;
+  };
+  constexpr auto kCases = std::to_array<Case>({
+      {R"("auto")", ""},
+      {R"("none")", ""},
+      {R"("required")", R"({"tool_calls": [{"name": ")"},
+      {R"({"type":"function","function":{"name":"f\""}})",
+       R"({"tool_calls": [{"name": "f\"", "arguments":)"},
+  });
+  const ScriptedTokenizer tokenizer({});
+  for (const Case& row : kCases) {
+    const Request request =
+        Parse(R"({"tools":[{"name":"f\""}],"messages":[{"role":"user","content":"Go"}],)"
+              R"("tool_choice":)" +
+              std::string(row.choice) + "}");
+    const Prompt prompt = BuildPrompt(request, tokenizer);
+    EXPECT_EQ(prompt.opening, row.opening);
+    EXPECT_TRUE(prompt.text.ends_with("assistant\n" + std::string(row.opening))) << prompt.text;
+    EXPECT_EQ(prompt.tokens, tokenizer.EncodePrompt(prompt.text));
+  }
+}
+
 TEST(Prompt, OneSentenceForEachWish) {
   struct Case {
     std::string_view fields;

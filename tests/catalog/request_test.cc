@@ -179,6 +179,9 @@ TEST(Request, Decoding) {
   EXPECT_EQ(With(R"("seed":5)").seed, 5u);
   EXPECT_EQ(With(R"("seed":-1)").seed, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(With(R"("seed":18446744073709551615)").seed, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(With(R"("stop":"x")").stop, std::vector<std::string>{"x"});
+  EXPECT_EQ(With(R"("stop":["x","yz"])").stop, (std::vector<std::string>{"x", "yz"}));
+  EXPECT_TRUE(With(R"("stop":null)").stop.empty());
   EXPECT_FALSE(With(R"("parallel_tool_calls":false)").parallel_tool_calls);
   EXPECT_EQ(With(R"("n":1,"stream":true,"stop":["x"],"user":"me","logit_bias":{})").messages.size(),
             1u);
@@ -234,6 +237,8 @@ TEST(Request, ErrorsInMessages) {
 TEST(Request, ErrorsInOtherFields) {
   constexpr std::string_view kChoice = R"(tool_choice: must be "auto", "none", "required" or )"
                                        R"({"type": "function", "function": {"name": "..."}})";
+  constexpr std::string_view kStop =
+      "stop: must be a string, or a list of at most 4; none of them empty";
   constexpr auto kCases = std::to_array<BadCase>({
       {R"("tools":{})", "tools: must be a list"},
       {R"("tools":[{"type":"function"}])", "tools[0].name: must be a string that is not empty"},
@@ -259,6 +264,10 @@ TEST(Request, ErrorsInOtherFields) {
       {R"("top_k":"40")", "top_k: must be an integer from 0; 0: off"},
       {R"("seed":1.0)", "seed: must be an integer"},
       {R"("seed":"x")", "seed: must be an integer"},
+      {R"("stop":"")", kStop},
+      {R"("stop":["a",1])", kStop},
+      {R"("stop":["a","b","c","d","e"])", kStop},
+      {R"("stop":{"a":"b"})", kStop},
       {R"("n":2)", "n: only 1 answer a request is supported; send the request several times"},
   });
   for (const BadCase& row : kCases) {
@@ -266,6 +275,7 @@ TEST(Request, ErrorsInOtherFields) {
         Parse("{" + std::string(kUser) + "," + std::string(row.text) + "}");
     ASSERT_FALSE(request.ok()) << row.text;
     EXPECT_EQ(request.error().message, row.message);
+    EXPECT_EQ(request.error().field, row.message.substr(0, row.message.find(": ")));
   }
 }
 

@@ -72,6 +72,76 @@ TEST(Commit, EndsAtTheSameTokenInBlocksOfAnySize) {
   }
 }
 
+struct StopCase {
+  std::string_view label;
+  std::vector<std::string> stops;
+  std::string_view pieces;
+  std::string_view settled;  // before the last token
+  std::string_view text;
+  StopReason stop;
+};
+
+// Cases list, item 17: nothing of a stop text is shown, however tokens cut it.
+TEST(Commit, StopTexts) {
+  const StopCase kStops[] = {
+      {"one token", {"0"}, "a|0|b", "a", "a", StopReason::kStopText},
+      {"over tokens", {"abc"}, "x|a|b|c|d", "x", "x", StopReason::kStopText},
+      {"nearly", {"abc"}, "a|b|d|c", "abd", "abdc", StopReason::kNone},
+      {"nearly, at the end", {"abc"}, "x|a|b|$", "x", "xab", StopReason::kEnd},
+      {"inside of a token", {"ather"}, "get|_weather", "get", "get_we", StopReason::kStopText},
+      {"the first one in the text", {"b", "ab"}, "x|a|b", "x", "x", StopReason::kStopText},
+      {"one begins in the other", {"aab", "ab"}, "a|a|a|b", "a", "a", StopReason::kStopText},
+      {"ahead of the closing brace", {"}"}, "{|}", "{", "{", StopReason::kStopText},
+      {"a character", {"\xc3\xa9"}, "a|\xc3|\xa9", "a", "a", StopReason::kStopText},
+      {"half a character", {"x"}, "a|\xc3|\xa9", "a", "a\xc3\xa9", StopReason::kNone},
+  };
+  const auto tokenizer = JsonTokenizer();
+  for (const StopCase& row : kStops) {
+    const std::vector<Token> tokens = Tokens(*tokenizer, row.pieces);
+    Session session;
+    session.max_tokens = 10;
+    session.stops = row.stops;
+    std::string shown;
+    for (const Token token : tokens) {
+      if (session.stop != StopReason::kNone) break;
+      shown = SettledText(session);
+      Commit(std::span(&token, 1), *tokenizer, &session);
+      EXPECT_TRUE(SettledText(session).starts_with(shown)) << row.label;
+    }
+    EXPECT_EQ(shown, row.settled) << row.label;
+    EXPECT_EQ(Text(session), row.text) << row.label;
+    EXPECT_EQ(Name(session.stop), Name(row.stop)) << row.label;
+    if (row.stop != StopReason::kNone) {
+      EXPECT_EQ(SettledText(session), row.text) << row.label;
+    }
+  }
+}
+
+TEST(Commit, StopTextsBeginBehindTheOpening) {
+  const auto tokenizer = JsonTokenizer();
+  Session session;
+  session.max_tokens = 10;
+  session.stops = {"a0"};
+  session.answer.Feed("a0a");
+  session.opening = 3;
+  EXPECT_EQ(SettledText(session), "a0a");
+  Commit(Tokens(*tokenizer, "0|a|0"), *tokenizer, &session);
+  EXPECT_EQ(Text(session), "a0a0");
+}
+
+TEST(Commit, OneCall) {
+  const auto tokenizer = JsonTokenizer();
+  const std::vector<Token> tokens =
+      Tokens(*tokenizer, "[{\"|name|\": \"|get|\", \"|arguments|\": |{}|}, {\"|name");
+  for (const bool one : {true, false}) {
+    Session session;
+    session.max_tokens = 20;
+    session.one_call = one;
+    EXPECT_EQ(Commit(tokens, *tokenizer, &session), one ? 8 : 10);
+    EXPECT_EQ(Name(session.stop), one ? "closed" : "none");
+  }
+}
+
 TEST(Commit, NotBehindTheEnd) {
   const auto tokenizer = JsonTokenizer();
   Session session;

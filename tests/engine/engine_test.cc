@@ -8,6 +8,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "base/utf8.h"
 #include "engine/engine_bench.h"
 #include "support/faulty_model.h"
 
@@ -193,6 +194,125 @@ TEST(EngineTest, AfterAFailureOfTheModel) {
   }
   EXPECT_EQ(model.violation(), "");
   EXPECT_GT(failures, 10);
+}
+
+// ---- Watching ----
+
+// The texts that a request was told, one behind the other.
+std::vector<std::string> Streamed(EngineBench& bench, const Scenario& scenario,
+                                  GenerateOptions options, Generation* generation) {
+  std::vector<std::string> texts;
+  options.on_text = [&](std::string_view text) { texts.emplace_back(text); };
+  *generation = bench.Run(scenario, options);
+  return texts;
+}
+
+std::string Joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += text;
+  return all;
+}
+
+// Cases list, items 10 and 17.
+TEST(EngineTest, StreamsTheAnswerInWholeCharacters) {
+  for (const AnswerKind kind : AllKinds()) {
+    EngineBench bench;
+    for (uint64_t seed = 700; seed < 706; ++seed) {
+      const Scenario scenario = MakeScenario(seed, kind);
+      bench.Script(scenario);
+      for (const Method method : {Method::kAr, Method::kSchemaFill}) {
+        Generation generation;
+        const std::vector<std::string> texts =
+            Streamed(bench, scenario, Options(method), &generation);
+        const std::string_view text = generation.text;
+        EXPECT_EQ(Joined(texts), text.substr(0, WholeCharacters(text)));
+        for (const std::string& one : texts) {
+          EXPECT_FALSE(one.empty());
+          EXPECT_EQ(WholeCharacters(one), one.size());
+        }
+      }
+    }
+  }
+}
+
+TEST(EngineTest, StreamsNothingOfAStopText) {
+  EngineBench bench;
+  Scenario scenario = Weather();
+  bench.Script(scenario);
+  for (const std::string stop : {"days\": 3", "}}", ", {\"name", "5}}]}", "London"}) {
+    scenario.request.stop = {"never", stop};
+    Generation generation;
+    for (const Method method : {Method::kAr, Method::kSchemaFill}) {
+      const std::vector<std::string> texts =
+          Streamed(bench, scenario, Options(method), &generation);
+      EXPECT_EQ(Joined(texts), scenario.text.substr(0, scenario.text.find(stop)));
+      EXPECT_EQ(Name(generation.stop), "stop text");
+    }
+  }
+}
+
+TEST(EngineTest, OneCallOnly) {
+  EngineBench bench;
+  Scenario scenario = Weather();
+  scenario.request.parallel_tool_calls = false;
+  bench.Script(scenario);
+  const Generation plain = bench.Run(scenario, Options(Method::kAr));
+  ExpectSame(bench.Run(scenario, Options(Method::kSchemaFill)), plain);
+  EXPECT_EQ(Calls(plain), R"(get_weather{"city": "Paris", "days": 3};)");
+  EXPECT_EQ(Name(plain.stop), "closed");
+}
+
+// tool_choice required and a named function: the answer begins as the request asks, and only the
+// rest is the target's.
+TEST(EngineTest, GivenOpenings) {
+  const std::string whole = Weather().text;
+  for (const ToolChoice& choice : {ToolChoice{ToolChoice::Kind::kRequired, ""},
+                                   ToolChoice{ToolChoice::Kind::kFunction, "get_weather"}}) {
+    Scenario scenario = Weather();
+    scenario.request.tool_choice = choice;
+    const std::string opening = PromptOf(scenario).opening;
+    ASSERT_TRUE(whole.starts_with(opening)) << opening;
+    scenario.answer = ScenarioTokenizer()->Encode(whole.substr(opening.size()));
+    ScriptedModel model(ScenarioTokenizer(), {});
+    model.Script(PromptOf(scenario).tokens, scenario.answer);
+    Engine engine(model, {});
+    for (const Method method : {Method::kAr, Method::kSchemaFill}) {
+      std::string streamed;
+      GenerateOptions options = Options(method);
+      options.on_text = [&](std::string_view text) { streamed += text; };
+      const Generation generation = engine.Generate(scenario.request, options).value();
+      EXPECT_EQ(generation.text, whole);
+      EXPECT_EQ(streamed, whole);
+      EXPECT_EQ(generation.tokens, scenario.answer);
+      EXPECT_EQ(
+          Calls(generation),
+          R"(get_weather{"city": "Paris", "days": 3};get_weather{"city": "London", "days": 5};)");
+      if (method == Method::kSchemaFill) {
+        EXPECT_LT(generation.stats.forwards, generation.stats.tokens / 4);
+      }
+    }
+    EXPECT_EQ(model.violation(), "");
+  }
+}
+
+// Cases list, item 20.
+TEST(EngineTest, ACancelledRequestLeavesNothingBehind) {
+  const Scenario scenario = Weather();
+  EngineBench bench;
+  bench.Script(scenario);
+  const Generation want = bench.Run(scenario, Options(Method::kSchemaFill, 4));
+  Memory memory;
+  for (int rounds = 0; rounds <= want.stats.forwards; ++rounds) {
+    GenerateOptions options = Options(Method::kSchemaFill, 4);
+    int asked = 0;
+    options.cancelled = [&] { return asked++ == rounds; };
+    options.memory = &memory;
+    const Generation got = bench.Run(scenario, options);
+    EXPECT_EQ(Name(got.stop), rounds < want.stats.forwards ? "cancelled" : "closed");
+    EXPECT_EQ(got.stats.forwards, rounds);
+    EXPECT_TRUE(want.text.starts_with(got.text));
+    ExpectSame(bench.Run(scenario, Options(Method::kSchemaFill, 4)), want);
+  }
 }
 
 // ---- Chance ----

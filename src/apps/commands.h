@@ -14,6 +14,7 @@ CommandRunner AddBench(CLI::App& program);
 CommandRunner AddCompare(CLI::App& program);
 CommandRunner AddGenerate(CLI::App& program);
 CommandRunner AddServe(CLI::App& program);
+CommandRunner AddReport(CLI::App& program);
 CommandRunner AddTrace(CLI::App& program);
 // A command of schemafill-train, which must lie beside the program.
 CommandRunner AddTrainer(CLI::App& program, const std::string& command,

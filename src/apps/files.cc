@@ -1,6 +1,12 @@
 #include "apps/files.h"
 
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <system_error>
 
 namespace schemafill {
@@ -39,6 +45,22 @@ fs::path CacheFolder() {
   if (const std::string cache = Environment("XDG_CACHE_HOME"); !cache.empty())
     return fs::path(cache) / "schemafill";
   return fs::path(Environment("HOME")) / ".cache" / "schemafill";
+}
+
+Status WriteOutput(std::string_view option, const std::string& path, std::string_view text) {
+  if (path == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return {};
+  }
+  errno = 0;
+  std::ofstream out(path, std::ios::binary);
+  out << text << std::flush;
+  if (!out) {
+    return BadInput(fmt::format("{} {}: can't be written: {}; name another file or folder", option,
+                                path, std::strerror(errno)));
+  }
+  fmt::print(stderr, "{}\n", path);
+  return {};
 }
 
 }  // namespace schemafill

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
       {"bench", schemafill::AddBench(program)},
       {"compare", schemafill::AddCompare(program)},
       {"serve", schemafill::AddServe(program)},
+      {"report", schemafill::AddReport(program)},
       {"trace", schemafill::AddTrace(program)},
       {"train-adapter",
        schemafill::AddTrainer(program, "train-adapter",

@@ -1,14 +1,11 @@
 // schemafill trace: the JSON lines of `generate --trace` as one page that needs nothing else.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "apps/commands.h"
+#include "apps/files.h"
 #include "apps/options.h"
 #include "apps/trace_page.h"
 #include "base/read_file.h"
@@ -39,19 +36,6 @@ Result<std::string> TraceCommand::OutputPath() const {
   return path.string();
 }
 
-Status WritePage(const std::string& path, const std::string& page) {
-  if (path == "-") {
-    std::fwrite(page.data(), 1, page.size(), stdout);
-    return {};
-  }
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << page << std::flush;
-  if (out) return {};
-  return BadInput(fmt::format("-o {}: can't be written: {}; name another file or folder", path,
-                              std::strerror(errno)));
-}
-
 int TraceCommand::Run() const {
   const Result<std::string> path = OutputPath();
   if (!path) return Report(path.error());
@@ -60,9 +44,8 @@ int TraceCommand::Run() const {
   const std::string name = file == "-" ? "standard input" : file;
   const Result<std::string> page = TracePage(*lines, name);
   if (!page) return Report(page.error());
-  if (const Status written = WritePage(*path, *page); !written) return Report(written.error());
-  if (*path != "-") fmt::print(stderr, "{}\n", *path);
-  return kExitOk;
+  const Status written = WriteOutput("-o", *path, *page);
+  return written ? kExitOk : Report(written.error());
 }
 
 }  // namespace

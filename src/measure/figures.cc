@@ -24,17 +24,17 @@ std::vector<double> Rates(const MethodSums& sums, double (Figures::*rate)() cons
   return rates;
 }
 
-// Median over the launches that both have; 0: none.
-double RatioTo(const MethodSums* reference, const MethodSums& sums,
+// Over the launches that both have.
+Spread RatioTo(const MethodSums* reference, const MethodSums& sums,
                double (Figures::*rate)() const) {
-  if (reference == nullptr) return 0;
   std::vector<double> ratios;
+  if (reference == nullptr) return {};
   for (const auto& [launch, figures] : sums.launches) {
     const auto found = reference->launches.find(launch);
     if (found == reference->launches.end()) continue;
     ratios.push_back(Ratio((figures.*rate)(), (found->second.*rate)()));
   }
-  return SpreadOf(ratios).median;
+  return SpreadOf(ratios);
 }
 
 // A request of a data set that gives no ids is known by its prompt.
@@ -114,7 +114,7 @@ std::vector<MethodFigures> MethodFiguresOf(std::span<const Sample> samples,
                    .decode_tps = SpreadOf(Rates(sums, &Figures::decode_tps)),
                    .speedup = RatioTo(find(reference), sums, &Figures::tps),
                    .decode_speedup = RatioTo(find(reference), sums, &Figures::decode_tps),
-                   .of_oracle = RatioTo(find("oracle"), sums, &Figures::decode_tps)});
+                   .of_oracle = RatioTo(find("oracle"), sums, &Figures::decode_tps).median});
   }
   return out;
 }

@@ -33,10 +33,11 @@ struct Figures {
   void Add(const Sample& sample);
 
   double decode_ms() const { return total_ms - prepare_ms - prefill_ms; }
-  double al() const;                // sum L / sum V
-  double nodes_per_verify() const;  // sum N / sum V
-  double tps() const;               // sum L / sum T
-  double decode_tps() const;        // the same without preparing and prefill
+  double other_ms() const { return decode_ms() - draft_ms - verify_ms; }  // Table 5
+  double al() const;                                                      // sum L / sum V
+  double nodes_per_verify() const;                                        // sum N / sum V
+  double tps() const;                                                     // sum L / sum T
+  double decode_tps() const;  // the same without preparing and prefill
   double agreement() const;
 };
 
@@ -49,9 +50,9 @@ struct MethodFigures {
   Figures all;
   Spread tps;
   Spread decode_tps;
-  // Ratios to the reference method of the same launch; the median over launches. 0: no reference.
-  double speedup = 0;
-  double decode_speedup = 0;
+  // Ratios to the reference method of the same launch, over launches. Zero: no reference.
+  Spread speedup;
+  Spread decode_speedup;
   // Decoding rate as a share of `oracle`'s; 0: it did not run.
   double of_oracle = 0;
 };

@@ -60,13 +60,17 @@ Json MachineJson() {
 }
 
 std::string MachineText(const Json& machine) {
-  std::string text = machine.value("cpu", std::string("unknown CPU"));
-  text += fmt::format(", {} cores", machine.value("cores", 0));
-  for (const Json& word : machine.value("instructions", Json::array()))
-    text += fmt::format("{}{}", word == machine["instructions"].front() ? ", " : " ",
-                        word.get<std::string>());
-  if (machine.contains("memory_gib"))
-    text += fmt::format(", {:.0f} GiB", machine["memory_gib"].get<double>());
+  const auto read = [&](const char* name) { return machine.value(name, Json()); };
+  const Json cpu = read("cpu"), cores = read("cores"), memory = read("memory_gib");
+  std::string text = cpu.is_string() ? cpu.get<std::string>() : "unknown CPU";
+  if (cores.is_number()) text += fmt::format(", {} cores", cores.get<int>());
+  std::string_view before = ", ";
+  for (const Json& word : read("instructions")) {
+    if (!word.is_string()) continue;
+    text += fmt::format("{}{}", before, word.get<std::string>());
+    before = " ";
+  }
+  if (memory.is_number()) text += fmt::format(", {:.0f} GiB", memory.get<double>());
   return text;
 }
 

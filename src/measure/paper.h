@@ -32,6 +32,19 @@ struct PaperCallCount {
 // Null for other counts.
 const PaperCallCount* FindPaperCallCount(int calls);
 
+// Figure 2: share of the responses with at least `cohort` values or calls that differ, after the
+// first and after the last of them.
+struct PaperDeviation {
+  int cohort = 0;
+  double first = 0;
+  double last = 0;
+};
+constexpr PaperDeviation kPaperBySlots{8, 0.030, 0.495};
+constexpr PaperDeviation kPaperByCalls{3, 0.067, 0.433};
+
+// Figure 4: mean nodes of the first round at one call and at four.
+constexpr double kPaperFirstRound[] = {61.8, 152.0};
+
 // Table 4: growth of what a request keeps, as shares.
 constexpr double kPaperCacheGrowth = 0.2465;
 constexpr double kPaperModelAndCacheGrowth = 0.0028;

@@ -43,6 +43,18 @@ Status CheckSame(const std::string& path, const Json& have, const Json& want) {
   return {};
 }
 
+// Whether what is read of a header is of its type.
+bool IsHeader(const Json& line) {
+  if (!line.is_object()) return false;
+  const Json settings = line.value("settings", Json());
+  if (!settings.is_object()) return false;
+  for (const char* name : {"table", "figure"}) {
+    if (!settings.value(name, Json(0)).is_number_integer()) return false;
+  }
+  return line.value("model_bytes", Json(0)).is_number() &&
+         line.value("machine", Json::object()).is_object();
+}
+
 // Whole lines only.
 Result<RunRecord> ParseRun(std::string_view text, const std::string& path) {
   RunRecord run;
@@ -50,7 +62,7 @@ Result<RunRecord> ParseRun(std::string_view text, const std::string& path) {
     const std::string where = fmt::format("{}: line {}", path, lines.number());
     Result<Json> line = ParseJson(lines.line(), where);
     if (run.header.is_null()) {
-      if (!line || !line->is_object() || !line->contains("settings")) return NoHeader(path);
+      if (!line || !IsHeader(*line)) return NoHeader(path);
       run.header = std::move(*line);
       continue;
     }

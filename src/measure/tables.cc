@@ -42,8 +42,8 @@ Table MethodTable(int table, const std::string& dataset, std::span<const MethodF
         m.method + (m.all.lossy ? "*" : "") + (m.all.failed > 0 ? "†" : ""),
         m.all.lossy ? std::string(kNone) : Number(m.all.al(), 2),
         WithSpread(m.tps),
-        NumberOrNone(m.speedup, 2, "x"),
-        NumberOrNone(m.decode_speedup, 2, "x"),
+        NumberOrNone(m.speedup.median, 2, "x"),
+        NumberOrNone(m.decode_speedup.median, 2, "x"),
         Percent(m.all.agreement()),
         m.of_oracle > 0 ? Percent(m.of_oracle, 0) : std::string(kNone)};
     if (beside) {
@@ -60,21 +60,6 @@ Table MethodTable(int table, const std::string& dataset, std::span<const MethodF
                                       m.method, m.all.failed, m.all.samples));
   }
   return out;
-}
-
-std::vector<Table> MethodTables(const RunRecord& run) {
-  const int table = PaperTableOf(run);
-  const std::vector<MethodFigures> all = MethodFiguresOf(run.samples, ReferenceOf(table));
-  std::vector<Table> tables;
-  for (size_t begin = 0; begin < all.size();) {
-    size_t end = begin;
-    while (end < all.size() && all[end].dataset == all[begin].dataset) ++end;
-    tables.push_back(
-        MethodTable(table, all[begin].dataset, std::span(all).subspan(begin, end - begin)));
-    begin = end;
-  }
-  if (tables.empty()) tables.push_back({.title = "no sample yet", .columns = {"method"}});
-  return tables;
 }
 
 // Samples of one method with so many reference calls.
@@ -119,7 +104,8 @@ Table RoundsTable(const RunRecord& run) {
       row.push_back(round < curve.mean.size() ? Number(curve.mean[round], 1) : std::string(kNone));
     out.rows.push_back(std::move(row));
   }
-  out.notes = {"the paper's first rounds: 61.8 nodes at one call, 152.0 at four"};
+  out.notes = {fmt::format("the paper's first rounds: {:.1f} nodes at one call, {:.1f} at four",
+                           kPaperFirstRound[0], kPaperFirstRound[1])};
   return out;
 }
 
@@ -158,8 +144,7 @@ Table PhaseTable(const RunRecord& run) {
     if (sample.method == "schemafill") sums.Add(sample);
   }
   if (sums.samples == 0) return out;
-  const double other = sums.decode_ms() - sums.draft_ms - sums.verify_ms;
-  const double times[] = {sums.forecast_ms, sums.draft_ms, sums.verify_ms, other};
+  const double times[] = {sums.forecast_ms, sums.draft_ms, sums.verify_ms, sums.other_ms()};
   const double whole = sums.forecast_ms + sums.decode_ms();
   for (size_t i = 0; i < std::size(times); ++i) {
     out.rows.push_back({std::string(kPaperPhases[i].name), Number(times[i] / 1000, 3),
@@ -171,23 +156,21 @@ Table PhaseTable(const RunRecord& run) {
   return out;
 }
 
-constexpr int kSlotCohort = 8;  // Figure 2
-constexpr int kCallCohort = 3;
 constexpr int kResamples = 1000;
 
-Table DeviationTable(const DeviationCurve& curve, std::string_view unit, int cohort,
-                     double paper_first, double paper_last) {
+Table DeviationTable(const DeviationCurve& curve, std::string_view unit,
+                     const PaperDeviation& paper) {
   Table out{.title = fmt::format(
                 "Figure 2: answers that differ from ar once values are filled apart; {} with at "
                 "least {} {}",
-                curve.responses, cohort, unit),
+                curve.responses, paper.cohort, unit),
             .columns = {std::string(unit), "differ", "95 % interval", "paper"}};
   for (size_t i = 0; i < curve.share.size(); ++i) {
     const bool last = i + 1 == curve.share.size();
     out.rows.push_back(
         {fmt::format("first {}", i + 1), Percent(curve.share[i]),
          fmt::format("{} to {}", Percent(curve.interval[i].low), Percent(curve.interval[i].high)),
-         i == 0 ? Percent(paper_first) : (last ? Percent(paper_last) : std::string(kNone))});
+         i == 0 ? Percent(paper.first) : (last ? Percent(paper.last) : std::string(kNone))});
   }
   return out;
 }
@@ -195,8 +178,8 @@ Table DeviationTable(const DeviationCurve& curve, std::string_view unit, int coh
 std::vector<Table> DeviationTables(const RunRecord& run) {
   const std::vector<SlotDeviations> responses = DeviationsOf(run);
   std::vector<Table> tables = {
-      DeviationTable(BySlots(responses, kSlotCohort), "values", kSlotCohort, 0.030, 0.495),
-      DeviationTable(ByCalls(responses, kCallCohort), "calls", kCallCohort, 0.067, 0.433)};
+      DeviationTable(BySlots(responses, kPaperBySlots.cohort), "values", kPaperBySlots),
+      DeviationTable(ByCalls(responses, kPaperByCalls.cohort), "calls", kPaperByCalls)};
   if (const auto odds = OddsPerParameter(responses, kResamples, 0)) {
     tables.back().notes = {fmt::format(
         "each further value: odds of a difference x {:.2f} ({:.2f} to {:.2f}) at the same source "
@@ -219,8 +202,8 @@ Json MethodJson(const MethodFigures& m) {
           {"tps_deviation", Rounded(m.tps.deviation)},
           {"decode_tps", Rounded(m.decode_tps.median)},
           {"decode_tps_deviation", Rounded(m.decode_tps.deviation)},
-          {"speedup", Rounded(m.speedup)},
-          {"decode_speedup", Rounded(m.decode_speedup)},
+          {"speedup", Rounded(m.speedup.median)},
+          {"decode_speedup", Rounded(m.decode_speedup.median)},
           {"al", all.lossy ? Json() : Json(Rounded(all.al()))},
           {"nodes_per_verify", Rounded(all.nodes_per_verify())},
           {"agreement", all.agreement()},
@@ -247,6 +230,22 @@ int PaperFigureOf(const RunRecord& run) {
   return run.header.value("settings", Json::object()).value("figure", 0);
 }
 
+std::vector<Table> MethodTablesOf(const RunRecord& run) {
+  const int own = PaperTableOf(run);
+  const int table = own >= 3 && own <= 5 ? 0 : own;  // those have columns of their own
+  const std::vector<MethodFigures> all = MethodFiguresOf(run.samples, ReferenceOf(table));
+  std::vector<Table> tables;
+  for (size_t begin = 0; begin < all.size();) {
+    size_t end = begin;
+    while (end < all.size() && all[end].dataset == all[begin].dataset) ++end;
+    tables.push_back(
+        MethodTable(table, all[begin].dataset, std::span(all).subspan(begin, end - begin)));
+    begin = end;
+  }
+  if (tables.empty()) tables.push_back({.title = "no sample yet", .columns = {"method"}});
+  return tables;
+}
+
 std::vector<Table> TablesOf(const RunRecord& run) {
   if (PaperFigureOf(run) == 2) return DeviationTables(run);
   switch (PaperTableOf(run)) {
@@ -257,7 +256,7 @@ std::vector<Table> TablesOf(const RunRecord& run) {
     case 5:
       return {PhaseTable(run)};
     default:
-      return MethodTables(run);
+      return MethodTablesOf(run);
   }
 }
 

@@ -25,6 +25,10 @@ std::string_view ReferenceOf(int table);
 // The tables that stand for it, one a data set where the paper has several.
 std::vector<Table> TablesOf(const RunRecord& run);
 
+// Rates, ratios and AL of each method, a table a data set. Tables 1, 2 and 6 are that; for the
+// others of a run they stand beside.
+std::vector<Table> MethodTablesOf(const RunRecord& run);
+
 // One object a method and data set: method, requests, tps, decode_tps, speedup, decode_speedup, al,
 // nodes_per_verify, agreement and what they are made of.
 std::vector<Json> MethodsJson(const RunRecord& run);

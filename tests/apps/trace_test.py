@@ -2,48 +2,24 @@
 
 usage: trace_test.py PROGRAM. Where Chromium is installed, the page is opened in it as well.
 """
-import html.parser
+import html
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from page_checks import CHROMIUM, Outline, open_page
 from trace_fixture import NASTY, trace
 
 PROGRAM = sys.argv.pop(1)
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ROUND = {"type": "round", "round": 1, "nodes": [], "committed": [{"token": 1, "text": "x"}]}
 
 
 def run(*arguments, **options):
     return subprocess.run([PROGRAM, "trace", *map(str, arguments)], capture_output=True, **options)
-
-
-class Outline(html.parser.HTMLParser):
-    """Elements with their attributes, and the texts of the scripts."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.scripts, self.inside = [], [], None
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        self.inside = tag
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_endtag(self, tag):
-        self.inside = None
-
-    def handle_data(self, data):
-        if self.inside == "script":
-            self.scripts[-1] += data
 
 
 class Case(unittest.TestCase):
@@ -149,14 +125,9 @@ class Browser(Case):
     def open(self, lines):
         page = self.folder / "page.html"
         page.write_text(self.page(lines))
-        profile = self.folder / "profile"
-        result = subprocess.run(
-            [CHROMIUM, "--headless=new", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={profile}", "--enable-logging=stderr",
-             *(["--no-sandbox"] if os.geteuid() == 0 else []), "--virtual-time-budget=5000", "--dump-dom", page.as_uri()],
-            capture_output=True, text=True, timeout=120)
-        said = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
+        dom, said = open_page(page, self.folder / "profile")
         self.assertEqual(said, [])
-        return result.stdout
+        return dom
 
     def check_text(self, dom):
         body = re.sub(r"<(script|style).*?</\1>", "", dom, flags=re.S)

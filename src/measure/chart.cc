@@ -19,10 +19,14 @@ constexpr double kLetter = 6.4;  // mean width in a legend
 constexpr double kLegendRow = 20;
 constexpr int kKinds = 4;  // of marks and dashes
 
+constexpr double kLargest = 1e15;  // that is drawn
+
 double Drawn(double value) { return std::isfinite(value) && value > 0 ? value : 0; }
 
 std::string Figure(double value, int digits, std::string_view unit) {
-  return std::isfinite(value) && value >= 0 ? fmt::format("{:.{}f}{}", value, digits, unit) : "-";
+  if (!std::isfinite(value) || value < 0) return "-";
+  return value < kLargest ? fmt::format("{:.{}f}{}", value, digits, unit)
+                          : fmt::format("{:.2g}{}", value, unit);
 }
 
 // The first characters, "..." for the others.
@@ -46,7 +50,7 @@ struct Axis {
 };
 
 Axis AxisTo(double largest) {
-  constexpr double kSmallest = 1e-6, kLargest = 1e15;
+  constexpr double kSmallest = 1e-6;
   if (!(largest > kSmallest)) return {};
   const double rough = std::min(largest, kLargest) / 4;
   const double power = std::pow(10, std::floor(std::log10(rough)));

@@ -37,9 +37,7 @@ void AddBars(BarChart chart, Methods methods, std::vector<Plot>* plots,
     add(chart.unit == " %" ? "whisker: 95 % interval (Wilson)"
                            : "whisker: lowest and highest launch");
   }
-  if (std::any_of(methods.begin(), methods.end(),
-                  [](const MethodFigures& m) { return m.all.lossy; }))
-    add("* lossy");
+  if (any([](const Bar& b) { return b.label.ends_with('*'); })) add("* lossy");
   plots->push_back({chart.title, std::move(note), DrawBars(chart)});
 }
 

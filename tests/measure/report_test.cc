@@ -66,7 +66,7 @@ TEST(PlotsTest, OfTwoLaunches) {
                   "bfcl: acceptance length", "bfcl: time by phase, without prompt and prefill",
                   "bfcl: time of a request"));
   const std::vector<Plot> plots = PlotsOf(run);
-  EXPECT_THAT(plots[0].svg, HasSubstr("schemafill 1.94x (1.88 to 2.00), paper 4.05x"));
+  EXPECT_THAT(plots[0].svg, HasSubstr("schemafill 1.94x (1.87 to 2.00), paper 4.05x"));
   EXPECT_THAT(plots[3].svg, HasSubstr("drafting 18.2 %"));
 }
 

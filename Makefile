@@ -8,7 +8,7 @@
 DEMO  = build/schemafill generate --request examples/two-calls.json --compare
 JOBS ?= $(shell nproc)
 
-.PHONY: build help setup demo test train-tools asan peer-tools clean
+.PHONY: build help setup demo test train-tools micro-bench asan peer-tools clean
 .DEFAULT_GOAL := build
 
 help:  ## this list
@@ -31,6 +31,10 @@ test: train-tools  ## build everything, the trainers included, and run every tes
 train-tools: setup  ## install libtorch and build the trainers of adapters and heads
 	@python3 tools/setup.py --train
 	@tools/build.sh release $(JOBS) schemafill_train_cli -DSCHEMAFILL_TRAIN=ON
+
+micro-bench: setup  ## how the cost of each stage grows with tools, slots and output (under a minute)
+	@tools/build.sh release $(JOBS) micro_bench -DSCHEMAFILL_MICRO_BENCH=ON
+	build/benchmarks/micro_bench --benchmark_min_time=0.05
 
 asan: setup  ## build with AddressSanitizer and UBSan, and run the tests
 	@tools/build.sh asan $(JOBS)

@@ -1,10 +1,22 @@
 """What the tests of `trace` and `report` ask of a page."""
 import html.parser
 import os
+import pathlib
 import shutil
 import subprocess
+import tempfile
+import unittest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+class FolderCase(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
 
 
 class Outline(html.parser.HTMLParser):

@@ -2,15 +2,13 @@
 
 usage: report_test.py PROGRAM. Where Chromium is installed, the page is opened in it as well.
 """
-import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import report_fixture
-from page_checks import CHROMIUM, Outline, open_page
+from page_checks import CHROMIUM, FolderCase, Outline, open_page
 
 PROGRAM = sys.argv.pop(1)
 
@@ -19,12 +17,7 @@ def run(*arguments):
     return subprocess.run([PROGRAM, "report", *map(str, arguments)], capture_output=True, text=True)
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Case(FolderCase):
     def write(self, name, lines):
         path = self.folder / name
         path.write_text(lines if isinstance(lines, str) else report_fixture.text(lines))

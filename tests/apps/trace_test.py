@@ -4,14 +4,12 @@ usage: trace_test.py PROGRAM. Where Chromium is installed, the page is opened in
 """
 import html
 import json
-import pathlib
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from page_checks import CHROMIUM, Outline, open_page
+from page_checks import CHROMIUM, FolderCase, Outline, open_page
 from trace_fixture import NASTY, trace
 
 PROGRAM = sys.argv.pop(1)
@@ -22,12 +20,7 @@ def run(*arguments, **options):
     return subprocess.run([PROGRAM, "trace", *map(str, arguments)], capture_output=True, **options)
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Case(FolderCase):
     def write(self, name, lines):
         path = self.folder / name
         path.write_bytes(lines if isinstance(lines, bytes) else

@@ -56,9 +56,9 @@ Axis AxisTo(double largest) {
   const double power = std::pow(10, std::floor(std::log10(rough)));
   double step = 10 * power;
   for (const double factor : {5.0, 2.0, 1.0}) {
-    if (factor * power >= rough * (1 - 1e-9)) step = factor * power;
+    if (factor * power >= rough * (1 - 1e-6)) step = factor * power;
   }
-  return {step * std::ceil(std::min(largest, kLargest) / step - 1e-9), step};
+  return {step * std::ceil(std::min(largest, kLargest) / step - 1e-6), step};
 }
 
 class Svg {

@@ -138,8 +138,7 @@ void AddRounds(const RunRecord& run, std::vector<Plot>* plots) {
 void AddDeviation(const DeviationCurve& curve, const std::string& what, const PaperDeviation& paper,
                   std::vector<Plot>* plots) {
   if (curve.responses == 0 || curve.share.empty()) return;
-  Curve shown{fmt::format("{} answers with at least {} {}s", curve.responses, paper.cohort, what),
-              {}};
+  Curve shown{fmt::format("{} answers, {} {}s or more", curve.responses, paper.cohort, what), {}};
   for (const double share : curve.share) shown.values.push_back(100 * share);
   for (const Interval& interval : curve.interval)
     shown.intervals.push_back({100 * interval.low, 100 * interval.high});

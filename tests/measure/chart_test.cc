@@ -67,6 +67,14 @@ TEST(ChartTest, BarsAreInProportion) {
   EXPECT_THAT(svg, HasSubstr("width=\"232.0\""));
 }
 
+// A sum that rounding puts above the round number.
+TEST(ChartTest, AxisEndsAtTheRoundNumber) {
+  const std::string svg = DrawStacks(
+      {.title = "t", .unit = " %", .parts = {"a", "b"}, .stacks = {{"m", {99.9, 0.1 + 1e-9}}}});
+  EXPECT_THAT(svg, HasSubstr(">100 %</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">150 %</text>")));
+}
+
 TEST(ChartTest, StacksSayTheirParts) {
   const std::string svg = DrawStacks({.title = "time",
                                       .unit = " %",

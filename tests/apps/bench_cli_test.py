@@ -27,9 +27,9 @@ class Bench(unittest.TestCase):
         weather.write_requests(self.data, CITIES)
         self.results = self.folder / "run.jsonl"
 
-    def run_bench(self, *options, code=0):
+    def run_bench(self, *options, code=0, data=None):
         # Preset paper: what is drafted depends on no clock.
-        words = ["bench", "--dataset", self.data, "--preset", "paper", "--max-tokens", 24, *options]
+        words = ["bench", "--dataset", data or self.data, "--preset", "paper", "--max-tokens", 24, *options]
         result = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True)
         self.assertEqual(result.returncode, code, result.stderr)
         return result
@@ -107,9 +107,10 @@ class Bench(unittest.TestCase):
                 (("--methods", "schemafill@fast"), ("fast", "paper")),
                 (("--methods", "llamacpp@paper"), ("llamacpp@paper", "preset")),
                 (("--results", self.folder), (str(self.folder),)),
-                (("--dataset", "nowhere.jsonl"), ("nowhere.jsonl",))):
+                (("--strict-data",), ("nowhere.jsonl",))):
             with self.subTest(options=options):
-                result = self.run_bench(*options, code=2)
+                missing = "nowhere.jsonl" if options == ("--strict-data",) else None
+                result = self.run_bench(*options, code=2, data=missing)
                 self.assertEqual(result.stdout, "")
                 errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
                 self.assertEqual(len(errors), 1, result.stderr)

@@ -129,6 +129,8 @@ HttpServer::HttpServer(HttpOptions options)
   server_.set_tcp_nodelay(true);
   server_.set_keep_alive_max_count(1000);
   server_.set_read_timeout(10);
+  // Reads what is too long to its end, so that the client reads the refusal.
+  server_.set_payload_max_length(options_.body_limit);
   server_.set_write_timeout(30);
 }
 

@@ -126,15 +126,14 @@ class Answers(Case):
         self.assertEqual(whole["choices"][0]["finish_reason"], "tool_calls")
         self.assertLess(tokens, 80)
         for most in range(1, tokens + 3):
-            for field in ("max_tokens", "max_completion_tokens"):
-                limited = {**body, "max_tokens": 80, field: most}
-                if most % 4 == 0:
-                    finish = together(server.stream(limited))[1]
-                else:
-                    status, answer = server.complete(limited)
-                    self.assertEqual(answer["usage"]["completion_tokens"], min(most, tokens))
-                    finish = answer["choices"][0]["finish_reason"]
-                self.assertEqual(finish, "length" if most < tokens else "tool_calls", most)
+            limited = {**body, "max_tokens": 80, ("max_completion_tokens" if most % 2 else "max_tokens"): most}
+            if most % 4 == 0:
+                finish = together(server.stream(limited))[1]
+            else:
+                answer = server.complete(limited)[1]
+                self.assertEqual(answer["usage"]["completion_tokens"], min(most, tokens))
+                finish = answer["choices"][0]["finish_reason"]
+            self.assertEqual(finish, "length" if most < tokens else "tool_calls", most)
         self.assertEqual(self.answer(ask("Say hello.", max_tokens=3))["finish_reason"], "length")
 
     def test_13_history(self):

@@ -3,10 +3,8 @@
 usage: bench_cli_test.py PROGRAM. Needs the default model (label model).
 """
 import json
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import weather
@@ -18,13 +16,11 @@ FIELDS = "method requests tps decode_tps speedup decode_speedup al nodes_per_ver
 COUNTS = ("requests", "launches", "tokens", "forwards", "nodes", "accepted_nodes", "agreement")
 
 
-class Bench(unittest.TestCase):
+class Bench(weather.Case):
+    cities = CITIES
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.data = self.folder / "data.jsonl"
-        weather.write_requests(self.data, CITIES)
+        super().setUp()
         self.results = self.folder / "run.jsonl"
 
     def run_bench(self, *options, code=0, data=None):

@@ -267,6 +267,8 @@ Result<Json> BenchCommand::Header(const TablePlan& plan, const TargetModel& targ
   if (!settings) return settings.error();
   (*settings)["table"] = plan.table;
   (*settings)["figure"] = plan.figure;
+  (*settings)["per_count"] = data.per_count;
+  (*settings)["data_seed"] = data.seed;
   const ModelInfo& info = target.info();
   std::error_code error;
   return Json{{"type", "bench"},

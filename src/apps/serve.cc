@@ -22,6 +22,12 @@ namespace {
 // HTTP threads beside those whose requests wait: for the running one, for /health and /metrics.
 constexpr int kSpareThreads = 8;
 
+// A line on stderr. Nobody reading it is no reason to end, so unlike fmt::print it never throws.
+void Say(std::string_view line) {
+  const std::string text = fmt::format("{}\n", line);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 struct ServeCommand {
   ModelOptions model;
   DecodeOptions decode;
@@ -76,7 +82,7 @@ int ServeCommand::Run() const {
   HttpOptions own = http;
   own.threads = queue.max_waiting + kSpareThreads;
   if (own.model.empty()) own.model = std::filesystem::path(ModelPath(model)).stem().string();
-  own.log = [](LogLevel, std::string_view line) { fmt::print(stderr, "{}\n", line); };
+  own.log = [](LogLevel, std::string_view line) { Say(line); };
   // Ahead of the model, so that a port that is taken shows at once.
   Result<std::unique_ptr<HttpServer>> server = HttpServer::Bind(own);
   if (!server) return Report(server.error());
@@ -92,11 +98,11 @@ int ServeCommand::Run() const {
   const StopSignals signals;
   std::thread stopper([&] {
     signals.Wait();
-    fmt::print(stderr, "stopping: finishing what runs\n");
+    Say("stopping: finishing what runs");
     thread.Stop();
     (*server)->Stop();
   });
-  fmt::print(stderr, "listening on http://{}:{}\n", own.host, (*server)->port());
+  Say(fmt::format("listening on http://{}:{}", own.host, (*server)->port()));
   const bool ran = (*server)->Run(thread, metrics);
   StopSignals::Tell();
   stopper.join();

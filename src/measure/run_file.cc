@@ -87,7 +87,9 @@ Sample MakeSample(const Generation& generation, std::string_view method) {
   sample.stop = Name(generation.stop);
   for (const Token token : generation.tokens) sample.token_ids.push_back(Index(token));
   sample.text = ReplaceInvalidUtf8(generation.text);
-  sample.stats = generation.stats;
+  // As the file says it: what was just run and what was read back count the same.
+  sample.stats = ParseStats(StatsJson(generation.stats));
+  sample.stats.nodes_by_forward = generation.stats.nodes_by_forward;
   return sample;
 }
 

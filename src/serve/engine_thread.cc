@@ -67,13 +67,19 @@ bool EngineThread::stopping() const {
 }
 
 void EngineThread::Run() {
-  while (const std::shared_ptr<Job> job = Next()) job->End(Answer(*job));
+  while (const std::shared_ptr<Job> job = Next()) {
+    Outcome outcome = Answer(*job);
+    {
+      const std::lock_guard lock(mutex_);
+      busy_ = false;  // ahead of the end, which the client sees
+    }
+    job->End(std::move(outcome));
+  }
 }
 
 // The next job; null when there will be none.
 std::shared_ptr<Job> EngineThread::Next() {
   std::unique_lock lock(mutex_);
-  busy_ = false;
   news_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
   if (queue_.empty()) return nullptr;
   busy_ = true;

@@ -129,6 +129,7 @@ HttpServer::HttpServer(HttpOptions options)
   server_.set_tcp_nodelay(true);
   server_.set_keep_alive_max_count(1000);
   server_.set_read_timeout(10);
+  server_.set_payload_max_length(options_.body_limit);
   server_.set_write_timeout(30);
 }
 
@@ -152,27 +153,20 @@ bool HttpServer::Run(EngineThread& engine, Metrics& metrics) {
 }
 
 void HttpServer::AddRoutes(EngineThread& engine, Metrics& metrics) {
-  server_.Post(
-      "/v1/chat/completions", [&](const httplib::Request& http, httplib::Response& response,
-                                  const httplib::ContentReader& read) {
-        std::string body;
-        const bool whole = read([&](const char* data, size_t size) {
-          const bool fits = body.size() + size <= options_.body_limit;
-          if (fits) body.append(data, size);
-          return fits;
-        });
-        if (!whole) {
-          response.set_header("Connection", "close");
-          return Fail(response,
-                      {.status = 413,
-                       .message = fmt::format("the body could not be read; it may have {} bytes "
-                                              "(--body-limit)",
-                                              options_.body_limit),
-                       .param = "",
-                       .code = "body_too_large"});
-        }
-        Complete(http, response, body, engine);
-      });
+  server_.Post("/v1/chat/completions",
+               [&](const httplib::Request& http, httplib::Response& response,
+                   const httplib::ContentReader& read) {
+                 // What is too long is read to its end, where the next request begins.
+                 std::string body;
+                 bool fits = true;
+                 const bool whole = read([&](const char* data, size_t size) {
+                   fits = fits && body.size() + size <= options_.body_limit;
+                   if (fits) body.append(data, size);
+                   return true;
+                 });
+                 if (!whole || !fits) return Fail(response, TooLong());
+                 Complete(http, response, body, engine);
+               });
   const auto get = [&](const char* path, auto answer) {
     server_.Get(path, [this, answer](const httplib::Request& http, httplib::Response& response) {
       if (const std::optional<ApiError> refusal = Refusal(http)) return Fail(response, *refusal);
@@ -232,6 +226,14 @@ std::optional<ApiError> HttpServer::Refusal(const httplib::Request& http) const 
                   .message = "Host: must name this machine as localhost or by its address",
                   .param = "",
                   .code = "wrong_host"};
+}
+
+ApiError HttpServer::TooLong() const {
+  return {.status = 413,
+          .message = fmt::format("the body could not be read; it may have {} bytes (--body-limit)",
+                                 options_.body_limit),
+          .param = "",
+          .code = "body_too_large"};
 }
 
 ApiError HttpServer::NoModel() const {

@@ -48,6 +48,7 @@ class HttpServer {
   Result<ChatRequest> ReadChat(const httplib::Request& http, const std::string& body) const;
   void Complete(const httplib::Request& http, httplib::Response& response, const std::string& body,
                 EngineThread& engine) const;
+  ApiError TooLong() const;
   ApiError NoModel() const;
   Json ModelJson() const;
   // Sends what the job gives.

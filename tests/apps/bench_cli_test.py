@@ -3,10 +3,8 @@
 usage: bench_cli_test.py PROGRAM. Needs the default model (label model).
 """
 import json
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import weather
@@ -18,18 +16,16 @@ FIELDS = "method requests tps decode_tps speedup decode_speedup al nodes_per_ver
 COUNTS = ("requests", "launches", "tokens", "forwards", "nodes", "accepted_nodes", "agreement")
 
 
-class Bench(unittest.TestCase):
+class Bench(weather.Case):
+    cities = CITIES
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.data = self.folder / "data.jsonl"
-        weather.write_requests(self.data, CITIES)
+        super().setUp()
         self.results = self.folder / "run.jsonl"
 
-    def run_bench(self, *options, code=0):
+    def run_bench(self, *options, code=0, data=None):
         # Preset paper: what is drafted depends on no clock.
-        words = ["bench", "--dataset", self.data, "--preset", "paper", "--max-tokens", 24, *options]
+        words = ["bench", "--dataset", data or self.data, "--preset", "paper", "--max-tokens", 24, *options]
         result = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True)
         self.assertEqual(result.returncode, code, result.stderr)
         return result
@@ -107,9 +103,10 @@ class Bench(unittest.TestCase):
                 (("--methods", "schemafill@fast"), ("fast", "paper")),
                 (("--methods", "llamacpp@paper"), ("llamacpp@paper", "preset")),
                 (("--results", self.folder), (str(self.folder),)),
-                (("--dataset", "nowhere.jsonl"), ("nowhere.jsonl",))):
+                (("--strict-data",), ("nowhere.jsonl",))):
             with self.subTest(options=options):
-                result = self.run_bench(*options, code=2)
+                missing = "nowhere.jsonl" if options == ("--strict-data",) else None
+                result = self.run_bench(*options, code=2, data=missing)
                 self.assertEqual(result.stdout, "")
                 errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
                 self.assertEqual(len(errors), 1, result.stderr)

@@ -8,7 +8,7 @@ import unittest
 
 import openai
 
-from serve_client import WEATHER, Server
+from serve_client import WEATHER, Server, together
 
 PROGRAM = sys.argv.pop(1)
 server = None
@@ -26,13 +26,16 @@ def tearDownModule():
     assert server.stop() == 0
 
 
+def create(**body):
+    return client.chat.completions.create(model="default", temperature=0, **body)
+
+
 def whole(**body):
-    return client.chat.completions.create(model="default", temperature=0, **body).choices[0].message
+    return create(**body).choices[0].message.model_dump(exclude_unset=True)
 
 
 def streamed(**body):
-    with client.chat.completions.stream(model="default", temperature=0, **body) as stream:
-        return stream.get_final_completion().choices[0].message
+    return together([chunk.model_dump(exclude_unset=True) for chunk in create(stream=True, **body)])[0]
 
 
 class ToolLoop(unittest.TestCase):
@@ -40,25 +43,28 @@ class ToolLoop(unittest.TestCase):
         """(calls, final text): request, calls, tool results, text."""
         messages = [{"role": "user", "content": "What is the weather in Oslo and in Rome?"}]
         message = complete(messages=messages, tools=WEATHER, max_tokens=80)
-        self.assertTrue(message.tool_calls)
-        messages.append(message.model_dump(exclude_none=True, include={"role", "content", "tool_calls"}))
-        for call in message.tool_calls:
-            self.assertIn("city", json.loads(call.function.arguments))
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": "21 degrees"})
+        self.assertTrue(message["tool_calls"])
+        messages.append(message)
+        for call in message["tool_calls"]:
+            self.assertIn("city", json.loads(call["function"]["arguments"]))
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": "21 degrees"})
         final = complete(messages=messages, tools=WEATHER, tool_choice="none", max_tokens=24)
-        self.assertFalse(final.tool_calls)
-        self.assertTrue(final.content)
-        return [(call.function.name, call.function.arguments) for call in message.tool_calls], final.content
+        self.assertNotIn("tool_calls", final)
+        self.assertTrue(final["content"])
+        return [call["function"] for call in message["tool_calls"]], final["content"]
 
     def test_whole_and_streamed(self):
         self.assertEqual(self.loop(whole), self.loop(streamed))
 
-    def test_raw_chunks(self):
-        chunks = list(client.chat.completions.create(
-            model="default", messages=[{"role": "user", "content": "Weather in Oslo?"}], tools=WEATHER, max_tokens=80,
-            stream=True, stream_options={"include_usage": True}))
-        self.assertEqual(chunks[-1].usage.total_tokens, chunks[-1].usage.prompt_tokens + chunks[-1].usage.completion_tokens)
-        self.assertEqual(chunks[-2].choices[0].finish_reason, "tool_calls")
+    def test_the_clients_own_reader_of_streams(self):
+        body = {"messages": [{"role": "user", "content": "Weather in Oslo?"}], "tools": WEATHER, "max_tokens": 80}
+        with client.chat.completions.stream(model="default", temperature=0, stream_options={"include_usage": True},
+                                            **body) as stream:
+            answer = stream.get_final_completion()
+        self.assertEqual(answer.choices[0].finish_reason, "tool_calls")
+        self.assertEqual([call.function.arguments for call in answer.choices[0].message.tool_calls],
+                         [call["function"]["arguments"] for call in whole(**body)["tool_calls"]])
+        self.assertEqual(answer.usage.total_tokens, answer.usage.prompt_tokens + answer.usage.completion_tokens)
 
     def test_errors(self):
         ask = [{"role": "user", "content": "Hi"}]

@@ -8,7 +8,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import weather
@@ -20,13 +19,9 @@ MODEL = "assets/models/default.gguf"  # named, it comes without the default head
 LIMIT = 48
 
 
-class Peers(unittest.TestCase):
+class Peers(weather.Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.data = self.folder / "data.jsonl"
-        weather.write_requests(self.data, ("Paris", "Oslo"))
+        super().setUp()
         self.environment = {**os.environ, "SCHEMAFILL_PEER_TOOLS": str(self.folder / "tools")}
 
     def build_peer_tools(self, answers=None, mode=""):

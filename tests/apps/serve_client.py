@@ -24,7 +24,8 @@ def ask(text, **fields):
 
 
 class Server:
-    def __init__(self, program, *options):
+    def __init__(self, program, *options, log=True):
+        """Waits until it listens; without `log` nobody reads its messages from then on."""
         self.process = subprocess.Popen([program, "serve", "--port", "0", *options], stderr=subprocess.PIPE, text=True)
         self.log = []
         for line in self.process.stderr:
@@ -35,15 +36,19 @@ class Server:
         else:
             raise RuntimeError("".join(self.log))
         self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr))
-        self.reader.start()
+        if log:
+            self.reader.start()
+        else:
+            self.process.stderr.close()
 
     def stop(self):
         """Ends it as a user does; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(timeout=120)
-        self.reader.join()
-        self.process.stderr.close()
+        if not self.process.stderr.closed:
+            self.reader.join()
+            self.process.stderr.close()
         return code
 
     def send(self, method, path, body=None, headers=None):

@@ -4,6 +4,7 @@ Cases by number are those of the project's list: 12 finish_reason, 13 history, 1
 16 two requests one after the other.
 """
 import concurrent.futures
+import http.client
 import json
 import pathlib
 import re
@@ -126,15 +127,14 @@ class Answers(Case):
         self.assertEqual(whole["choices"][0]["finish_reason"], "tool_calls")
         self.assertLess(tokens, 80)
         for most in range(1, tokens + 3):
-            for field in ("max_tokens", "max_completion_tokens"):
-                limited = {**body, "max_tokens": 80, field: most}
-                if most % 4 == 0:
-                    finish = together(server.stream(limited))[1]
-                else:
-                    status, answer = server.complete(limited)
-                    self.assertEqual(answer["usage"]["completion_tokens"], min(most, tokens))
-                    finish = answer["choices"][0]["finish_reason"]
-                self.assertEqual(finish, "length" if most < tokens else "tool_calls", most)
+            limited = {**body, "max_tokens": 80, ("max_completion_tokens" if most % 2 else "max_tokens"): most}
+            if most % 4 == 0:
+                finish = together(server.stream(limited))[1]
+            else:
+                answer = server.complete(limited)[1]
+                self.assertEqual(answer["usage"]["completion_tokens"], min(most, tokens))
+                finish = answer["choices"][0]["finish_reason"]
+            self.assertEqual(finish, "length" if most < tokens else "tool_calls", most)
         self.assertEqual(self.answer(ask("Say hello.", max_tokens=3))["finish_reason"], "length")
 
     def test_13_history(self):
@@ -221,6 +221,15 @@ class Mistakes(Case):
         self.refused(400, "messages", ask("word " * 9000, stream=True))
         self.assertEqual(self.refused(400, "messages", ask("word " * 9000))["code"], "context_length_exceeded")
         self.refused(413, None, " " * (9 << 20))
+        # What is left of a body never counts as another request.
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        for status in (413, 400):
+            size = (9 << 20) if status == 413 else 1
+            connection.request("POST", "/v1/chat/completions", iter([b" " * size]),
+                               {"Content-Type": "application/json"}, encode_chunked=True)
+            response = connection.getresponse()
+            self.assertEqual((response.status, bool(response.read())), (status, True))
+        connection.close()
         self.refused(400, "Content-Type", ask("x"), headers={"Content-Type": "text/plain"})
         self.answer(ask("Hello", max_tokens=2))
 
@@ -291,6 +300,12 @@ class Interruptions(Case):
         self.assertEqual(grown('schemafill_responses_total{status="400"}'), 1)
         self.assertGreater(after["schemafill_acceptance_length"], 1)
         self.assertLessEqual(after["schemafill_cells_used"], after["schemafill_cells"])
+
+    def test_nobody_reads_the_log(self):
+        own = Server(PROGRAM, log=False)
+        self.assertEqual(own.send("GET", "/health")[0], 200)
+        self.assertEqual(own.send("GET", "/health")[0], 200)
+        self.assertEqual(own.stop(), 0)
 
     def test_key_full_queue_and_graceful_stop(self):
         own = Server(PROGRAM, "--api-key", "sesame", "--max-queue", "1", "--body-limit", "2000")

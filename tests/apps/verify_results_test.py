@@ -3,11 +3,9 @@
 usage: verify_results_test.py PROGRAM. Needs the default model (label model).
 """
 import json
-import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import weather
@@ -18,13 +16,11 @@ CITIES = ["Paris", "Oslo", "Lima"]
 COUNTS = ("agreement", "tokens", "forwards", "nodes", "accepted_nodes", "al", "nodes_per_verify")
 
 
-class Results(unittest.TestCase):
+class Results(weather.Case):
+    cities = CITIES
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        self.data = self.folder / "data.jsonl"
-        weather.write_requests(self.data, CITIES)
+        super().setUp()
         self.results = self.folder / "results.jsonl"
 
     def command(self, *options, results=True):

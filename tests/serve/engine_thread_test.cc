@@ -42,6 +42,7 @@ TEST_F(EngineThreadTest, AnswersInOrder) {
     const auto job = JobOf(scenario_);
     EXPECT_FALSE(thread.Submit(job).has_value());
     EXPECT_EQ(Wait(*job), scenario_.text);
+    EXPECT_EQ(thread.running(), 0);
     EXPECT_EQ(std::get<Generation>(job->outcome()).text, scenario_.text);
   }
   EXPECT_NE(metrics_.Text(0, 0).find("schemafill_request_seconds_count 3\n"), std::string::npos);

@@ -84,11 +84,6 @@ struct BenchCommand {
   Result<Json> Header(const TablePlan& plan, const TargetModel& target) const;
 };
 
-// Which request it is; a data set may give no ids.
-std::string PlainKey(const Sample& sample) {
-  return fmt::format("{}\n{}\n{}", sample.dataset, sample.request, sample.prompt);
-}
-
 // A request at one launch: what all methods do in turn.
 struct Turn {
   const Dataset* dataset = nullptr;
@@ -122,7 +117,7 @@ class Bench {
   const std::vector<Sample>& samples() const { return samples_; }
 
  private:
-  Sample RunOne(const Turn& turn, Contender& contender, const Sample& identity);
+  Sample RunOne(const Request& request, Contender& contender, const Sample& which);
   GenerateOptions OptionsFor(const Request& request) const;
 
   Engine& engine_;
@@ -131,7 +126,7 @@ class Bench {
   const bool forecast_reference_calls_;
   RunFile& file_;
   std::vector<Sample> samples_;
-  std::map<std::string, Sample> plain_;        // answers of `ar`, by PlainKey
+  std::map<std::string, Sample> plain_;        // answers of `ar`, by RequestKey
   std::optional<GenerateStats> prompt_stats_;  // of our method that took this turn's prompt in
 };
 
@@ -150,7 +145,7 @@ Status Bench::WarmUp(const Request& request) {
     if (!generation)
       return BadInput(
           fmt::format("{}: {}: {}", contender.name, request.id, generation.error().message));
-    const Sample sample = MakeSample(*generation, contender.name);
+    const Sample sample = MakeSample({}, *generation);
     if (&contender == &contenders_.front()) plain = sample;
     if (contender.method.exact() && !SameAnswer(plain, sample)) {
       return Unavailable(
@@ -162,24 +157,18 @@ Status Bench::WarmUp(const Request& request) {
   return {};
 }
 
-Sample Bench::RunOne(const Turn& turn, Contender& contender, const Sample& identity) {
-  const Sample& plain = plain_[PlainKey(identity)];
+Sample Bench::RunOne(const Request& request, Contender& contender, const Sample& which) {
+  const Sample& plain = plain_[RequestKey(which)];
   const Stopwatch watch;
   const Result<Generation> generation =
-      RunContender(contender, engine_, *turn.request, OptionsFor(*turn.request), plain.token_ids);
-  Sample sample;
+      RunContender(contender, engine_, request, OptionsFor(request), plain.token_ids);
+  Sample sample = which;
   if (generation) {
-    sample = MakeSample(*generation, contender.name);
+    sample = MakeSample(std::move(sample), *generation);
   } else {
     sample.error = generation.error().message;
     sample.stats.total_ms = watch.ElapsedMs();
   }
-  sample.dataset = identity.dataset;
-  sample.request = identity.request;
-  sample.prompt = identity.prompt;
-  sample.method = contender.name;
-  sample.launch = identity.launch;
-  sample.calls = turn.request->reference_calls;
   if (contender.peer != nullptr || !generation) return sample;
 
   // The prompt is taken in once for all of ours, as its cells are the same; that time counts in
@@ -197,9 +186,12 @@ Sample Bench::RunOne(const Turn& turn, Contender& contender, const Sample& ident
 
 bool Bench::Run(const Turn& turn) {
   const Prompt prompt = BuildPrompt(*turn.request, engine_.model().tokenizer());
-  const std::string prompt_hash = PromptHash(prompt.tokens);
-  const std::string key =
-      PlainKey({.dataset = turn.dataset->name, .request = turn.request->id, .prompt = prompt_hash});
+  Sample which{.dataset = turn.dataset->name,
+               .request = turn.request->id,
+               .prompt = PromptHash(prompt.tokens),
+               .launch = turn.launch,
+               .calls = turn.request->reference_calls};
+  const std::string key = RequestKey(which);
   prompt_stats_.reset();
   const size_t count = contenders_.size();
   const bool first = plain_.count(key) == 0;
@@ -212,17 +204,13 @@ bool Bench::Run(const Turn& turn) {
                                    : 1 + (place - 1 + shift) % (count - 1);
     Contender& contender = contenders_[at];
     Sample& sample = samples[at];
-    sample.dataset = turn.dataset->name;
-    sample.request = turn.request->id;
-    sample.prompt = prompt_hash;
-    sample.method = contender.name;
-    sample.launch = turn.launch;
-    if (const Sample* finished = file_.Find(sample)) {
+    which.method = contender.name;
+    if (const Sample* finished = file_.Find(which)) {
       sample = *finished;
       Remember(sample.text, &contender.memory);
     } else {
       if (Interrupted()) return false;
-      sample = RunOne(turn, contender, Sample(sample));
+      sample = RunOne(*turn.request, contender, which);
     }
     if (first && at == 0) plain_[key] = sample;
     sample.agrees = sample.error.empty() && SameAnswer(plain_[key], sample);
@@ -297,11 +285,7 @@ int BenchCommand::Run() {
   const Result<std::vector<Dataset>> sets = LoadSets(*plan);
   if (!sets) return Report(sets.error());
 
-  const bool measure_cost =
-      options->preset == Preset::kAuto ||
-      std::any_of(contenders->begin(), contenders->end(),
-                  [](const Contender& c) { return c.preset == Preset::kAuto; });
-  Result<LoadedTarget> target = LoadTargetFor(model, measure_cost);
+  Result<LoadedTarget> target = LoadTargetFor(model, NeedsCost(*contenders, options->preset));
   if (!target) return Report(target.error());
   if (const Status started = StartPeers(peers, model, *target->model, *contenders); !started)
     return Report(started.error());

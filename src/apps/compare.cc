@@ -130,7 +130,7 @@ int CompareCommand::Print(const std::array<Side, 2>& sides) const {
     Result<RunRecord> run = ReadRun(sides[side].results);
     if (!run) return Report(run.error());
     for (Sample& sample : run->samples) {
-      if (sample.method == method) pairs[sample.request + "\n" + sample.prompt][side] = sample;
+      if (sample.method == method) pairs[RequestKey(sample)][side] = sample;
     }
   }
   std::array<Figures, 2> figures;

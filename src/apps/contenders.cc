@@ -39,6 +39,12 @@ Result<std::vector<Contender>> ParseContenders(const std::vector<std::string>& n
   return contenders;
 }
 
+bool NeedsCost(std::span<const Contender> contenders, Preset preset) {
+  return std::any_of(contenders.begin(), contenders.end(), [&](const Contender& contender) {
+    return contender.preset.value_or(preset) == Preset::kAuto;
+  });
+}
+
 Status StartPeers(const PeerOptions& options, const ModelOptions& model, const TargetModel& target,
                   std::vector<Contender>& contenders) {
   const Result<std::string> program = FindLlamaServer(options);

@@ -23,6 +23,9 @@ struct Contender {
 // Plain decoding first, each one once. Errors: an unknown method or preset; a peer with a preset.
 Result<std::vector<Contender>> ParseContenders(const std::vector<std::string>& names);
 
+// Whether one of them drafts by what a row costs; `preset` is that of those without their own.
+bool NeedsCost(std::span<const Contender> contenders, Preset preset);
+
 // Starts the servers of peers. Where there is no llama-server, says so on stderr and takes them
 // out.
 Status StartPeers(const PeerOptions& options, const ModelOptions& model, const TargetModel& target,

@@ -120,22 +120,20 @@ Result<std::vector<Sample>> RunRequest(Engine& engine, const std::string& datase
   std::vector<Sample> samples;
   for (Tally& tally : tallies) {
     Contender& contender = tally.contender;
-    const Sample identity{
+    const Sample which{
         .dataset = dataset, .request = request.id, .prompt = prompt, .method = contender.name};
-    if (const Sample* finished = results.Find(identity)) {
+    if (const Sample* finished = results.Find(which)) {
       Remember(finished->text, &contender.memory);
       samples.push_back(*finished);
       samples.back().agrees = SameAnswer(samples.front(), samples.back());
       continue;
     }
     if (Interrupted()) break;
-    const std::vector<int> plain = samples.empty() ? std::vector<int>() : samples.front().token_ids;
+    const std::span<const int> plain =
+        samples.empty() ? std::span<const int>() : samples.front().token_ids;
     const Result<Generation> generation = RunContender(contender, engine, request, options, plain);
     if (!generation) return generation.error();
-    Sample sample = MakeSample(*generation, contender.name);
-    sample.dataset = dataset;
-    sample.request = request.id;
-    sample.prompt = prompt;
+    Sample sample = MakeSample(which, *generation);
     sample.agrees = samples.empty() || SameAnswer(samples.front(), sample);
     results.Append(sample);
     samples.push_back(std::move(sample));
@@ -161,7 +159,7 @@ int VerifyCommand::Run() const {
   const Result<Dataset> set = LoadData(data);
   if (!set) return Report(set.error());
 
-  Result<LoadedTarget> target = LoadTargetFor(model, options->preset == Preset::kAuto);
+  Result<LoadedTarget> target = LoadTargetFor(model, NeedsCost(*contenders, options->preset));
   if (!target) return Report(target.error());
   Result<RunFile> results = OpenResults(*set);
   if (!results) return Report(results.error());

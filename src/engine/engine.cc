@@ -373,8 +373,9 @@ Result<Generation> Engine::GenerateWith(const StrategyMaker& make, const Request
     stats.verify_ms += round.verify_ms;
     round.cells = arena_.use();
     if (trace.round) trace.round(round);
+    if (!options.on_text) continue;
     const std::string_view settled = SettledText(session);
-    if (options.on_text && settled.size() > told) options.on_text(settled.substr(told));
+    if (settled.size() > told) options.on_text(settled.substr(told));
     told = settled.size();
   }
   stats.tokens = static_cast<int>(session.tokens.size());

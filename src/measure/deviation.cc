@@ -89,16 +89,13 @@ std::optional<double> FitRatio(const std::vector<const SlotDeviations*>& respons
 
 std::vector<SlotDeviations> DeviationsOf(const RunRecord& run) {
   std::map<std::string, const Sample*> plain;
-  const auto key = [](const Sample& sample) {
-    return sample.dataset + "\n" + sample.request + "\n" + sample.prompt;
-  };
   for (const Sample& sample : run.samples) {
-    if (sample.method == "ar" && sample.launch == 0) plain[key(sample)] = &sample;
+    if (sample.method == "ar" && sample.launch == 0) plain[RequestKey(sample)] = &sample;
   }
   std::vector<SlotDeviations> all;
   for (const Sample& sample : run.samples) {
     if (sample.method != "parallel-fill" || sample.launch != 0) continue;
-    const auto found = plain.find(key(sample));
+    const auto found = plain.find(RequestKey(sample));
     if (found == plain.end()) continue;
     SlotDeviations deviations = Compare(*found->second, sample);
     if (!deviations.differs.empty()) all.push_back(std::move(deviations));

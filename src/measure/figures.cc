@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
+#include <utility>
 
 namespace schemafill {
 namespace {
@@ -37,13 +37,10 @@ Spread RatioTo(const MethodSums* reference, const MethodSums& sums,
   return SpreadOf(ratios);
 }
 
-// A request of a data set that gives no ids is known by its prompt.
-std::string RequestOf(const Sample& sample) { return sample.request + "\n" + sample.prompt; }
+// (request, launch) of a sample.
+using Turn = std::pair<std::string, int>;
 
-// (data set, request, launch) of a sample.
-using Turn = std::tuple<std::string, std::string, int>;
-
-Turn TurnOf(const Sample& sample) { return {sample.dataset, RequestOf(sample), sample.launch}; }
+Turn TurnOf(const Sample& sample) { return {RequestKey(sample), sample.launch}; }
 
 }  // namespace
 
@@ -95,7 +92,7 @@ std::vector<MethodFigures> MethodFiguresOf(std::span<const Sample> samples,
     if (sums == all.end()) sums = all.insert(sums, {sample.dataset, sample.method, {}, {}, {}});
     sums->launches[sample.launch].Add(sample);
     sums->all.Add(sample);
-    sums->requests.insert(RequestOf(sample));
+    sums->requests.insert(RequestKey(sample));
   }
   std::vector<MethodFigures> out;
   for (const MethodSums& sums : all) {

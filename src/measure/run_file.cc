@@ -19,8 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 std::string Key(const Sample& sample) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}", sample.dataset, sample.request, sample.prompt,
-                     sample.method, sample.launch);
+  return fmt::format("{}\n{}\n{}", RequestKey(sample), sample.method, sample.launch);
 }
 
 Error NoHeader(const std::string& path) {
@@ -81,9 +80,11 @@ Result<RunRecord> ParseRun(std::string_view text, const std::string& path) {
 
 }  // namespace
 
-Sample MakeSample(const Generation& generation, std::string_view method) {
-  Sample sample;
-  sample.method = method;
+std::string RequestKey(const Sample& sample) {
+  return fmt::format("{}\n{}\n{}", sample.dataset, sample.request, sample.prompt);
+}
+
+Sample MakeSample(Sample sample, const Generation& generation) {
   sample.stop = Name(generation.stop);
   for (const Token token : generation.tokens) sample.token_ids.push_back(Index(token));
   sample.text = ReplaceInvalidUtf8(generation.text);

@@ -39,8 +39,11 @@ struct Sample {
   bool resumed = false;  // read from the file
 };
 
-// Identity (dataset, request, prompt, launch) is left to the caller.
-Sample MakeSample(const Generation& generation, std::string_view method);
+// `sample` says which one it is: data set, request, prompt, method, launch. The rest is filled in.
+Sample MakeSample(Sample sample, const Generation& generation);
+
+// The request that the sample answers: a data set that gives no ids knows it by its prompt.
+std::string RequestKey(const Sample& sample);
 
 Json SampleJson(const Sample& sample);
 // The error names the field.
